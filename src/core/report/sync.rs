@@ -50,7 +50,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: ReducePolicy) -> Option<Gr
     let overlap = Overlap { share: scenario.software.overlap.dp, tax: CONTENTION.value };
     // The timeline is that of the measured step, where there is one.
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
-    let messages = |stages: &[usize]| step_messages(scenario, HeldParameters::of(scenario, stages));
+    let messages = |stages: &[usize]| step_messages(scenario, HeldParameters::trained(scenario, stages));
     let seconds: Vec<Vec<(u32, f64)>> = evaluation
         .loads
         .iter()
@@ -98,7 +98,7 @@ fn charged(evaluation: &Evaluation) -> Charged {
         let forward = passes(stages, &[&durations.forward]);
         let backward = [&durations.backward_input, &durations.backward_weight];
         let backward = passes(stages, &backward);
-        let sent = step_messages(scenario, HeldParameters::of(scenario, stages));
+        let sent = step_messages(scenario, HeldParameters::trained(scenario, stages));
         let beside = |time: Seconds, window| Beside::new(time * measured, window, share, CONTENTION.value);
         let charged = Charged {
             rank,
@@ -122,6 +122,7 @@ mod tests {
     use super::*;
     use crate::report::evaluate;
     use crate::run::{Run, Schedule};
+    use crate::time::PartKind;
 
     fn of(run: &Run) -> GradientSync {
         gradient_sync(&evaluate(run).unwrap(), ReducePolicy::Eager).unwrap()
@@ -143,6 +144,22 @@ mod tests {
             let sum = both.exposed() + charged.tied + charged.inside;
             let step = evaluation.report.step.exposed_comm_s;
             assert!((sum.0 - step.0).abs() < 1e-9 * step.0);
+        }
+    }
+
+    /// Beside a frozen base the gradients of adapters alone are sent (Hu 2021, section 4.2: W0 receives no updates). On
+    /// one stage what they and the updated weights keep the step is its exposed part of data parallelism.
+    #[test]
+    fn adapters_send_the_gradients_of_adapters() {
+        let run = Run { tp: 8, pp: 1, zero: 1, global_batch: 64, ..Run::default() };
+        for method in ["", "lora"] {
+            let run = run.with_texts(&[("adapter.method", method)]).unwrap();
+            let evaluation = evaluate(&run).unwrap();
+            let parts = evaluation.report.step.parts.iter();
+            let part: f64 = parts.filter(|part| part.kind == PartKind::ExposedDp).map(|part| part.seconds.0).sum();
+            let charged = of(&run).charged;
+            let both = (charged.gradients + charged.weights).exposed() + charged.tied;
+            assert!((both.0 - part).abs() < 1e-9 * part, "{method}: {both:?} {part}");
         }
     }
 
