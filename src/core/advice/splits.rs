@@ -17,6 +17,9 @@ use std::sync::OnceLock;
 /// Share by which measured steps may be longer than computed ones before that is said.
 const FAR_OFF: f64 = 0.5;
 
+/// Share of a step up to which two are the same.
+const SAME: f64 = 1e-6;
+
 /// A split of the Run's layers, and what it gives.
 #[derive(Clone, Debug)]
 pub struct LayerSplit {
@@ -74,6 +77,27 @@ impl BalancedSplits {
     fn join(&mut self, origin: SplitOrigin, layers: &[u64]) -> bool {
         let same = self.splits.iter_mut().find(|split| split.layers == layers);
         same.map(|split| split.origins.push(origin)).is_some()
+    }
+
+    /// Calls the fastest split the best: the optimum is that of stages alone, and where ranks have several a split that
+    /// is here for another reason may be faster. One that runs out of memory is no better than one that does not.
+    fn choose_best(&mut self) {
+        let key = |split: &LayerSplit| (split.verdict() == Verdict::Oom, split.step_s().0);
+        let order = |a: &LayerSplit, b: &LayerSplit| {
+            let ((a, x), (b, y)) = (key(a), key(b));
+            a.cmp(&b).then(x.total_cmp(&y))
+        };
+        let Some(now) = self.of(SplitOrigin::Best) else { return };
+        let Some(fastest) = self.splits.iter().min_by(|a, b| order(a, b)) else { return };
+        let (mine, theirs) = (key(now), key(fastest));
+        if mine.0 != theirs.0 || theirs.1 < mine.1 * (1.0 - SAME) {
+            let layers = fastest.layers.clone();
+            for split in &mut self.splits {
+                split.origins.retain(|origin| *origin != SplitOrigin::Best);
+            }
+            self.join(SplitOrigin::Best, &layers);
+            self.splits.retain(|split| !split.origins.is_empty());
+        }
     }
 
     /// Adds the split of `evaluation`, or its origin where the split is there already.
@@ -151,6 +175,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<BalancedSplits> {
     {
         balance.enter(SplitOrigin::Rule, with(Some(rule)));
     }
+    balance.choose_best();
     for split in &mut balance.splits {
         sort(&mut split.origins);
     }
@@ -223,6 +248,26 @@ mod tests {
 
     fn step(balance: &BalancedSplits, origin: SplitOrigin) -> Seconds {
         balance.of(origin).unwrap().step_s()
+    }
+
+    /// Where ranks have two stages each, the split that is shortest by stages alone is not the fastest of the pipeline
+    /// for every Run: what is called the best is no slower than any split beside it, and where the Run's own is, it is
+    /// that.
+    #[test]
+    fn no_split_beside_the_best_is_faster() {
+        let mut own_is_best = 0;
+        for (a, b) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))).filter(|(a, b)| a != b) {
+            let mut layers = vec![8; 4];
+            (layers[a], layers[b]) = (9, 7);
+            let own = Run { pp: 2, virtual_stages: 2, schedule: Schedule::Interleaved, ..Run::default() };
+            let found = of(&Run { stage_layers: Some(layers), global_batch: 64, ..own });
+            let best = found.of(SplitOrigin::Best).unwrap();
+            for split in found.splits.iter().filter(|split| split.verdict() != Verdict::Oom) {
+                assert!(best.step_s().0 <= split.step_s().0 * (1.0 + SAME), "{:?} {:?}", best.layers, split.layers);
+            }
+            own_is_best += usize::from(best.origins.contains(&SplitOrigin::Own));
+        }
+        assert!(own_is_best > 0);
     }
 
     #[test]
