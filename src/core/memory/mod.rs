@@ -16,8 +16,8 @@ pub mod recompute;
 pub(crate) mod remedies;
 pub mod verdict;
 
-pub use detailed::chunk_activation_bytes;
 pub(crate) use detailed::{Chunks, REFERENCE_MODEL, activation_bytes, offloaded_reference, reference_on_host};
+pub use detailed::{PeakMoment, chunk_activation_bytes};
 pub use estimate::{Component, Estimate, Item, Lifetime, RankLoad, StageMemory};
 pub use method::MemoryMethod;
 pub use verdict::Verdict;

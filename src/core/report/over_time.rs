@@ -1,15 +1,16 @@
 //! The memory of one rank over one step: what the simulated schedule keeps alive at every instant, and why the fullest
 //! instant is the fullest.
 //!
-//! By the detailed method, whose peak is this curve's peak; the published methods have no time axis. The memory module
-//! lists what is allocated from one change to the next ([`memory::curve`](crate::memory::curve)); the timeline gives
-//! the times, which op runs, and that transients are added only while a backward op runs.
+//! By the detailed method, whose peak is this curve's peak; the published methods have no time axis. Where that peak is
+//! one of three moments (the loss, a layer's backward pass, the optimizer's step) the curve is made of them. The memory
+//! module lists what is allocated from one change to the next ([`memory::curve`](crate::memory::curve)); the timeline
+//! gives the times, which op runs, and that transients are added only while a backward op runs.
 
 use super::Evaluation;
 use crate::memory::MemoryMethod;
 use crate::memory::curve::{ActivationChange, CurvePoint, LiveChunk, curve};
-use crate::memory::detailed::{self, Detailed};
-use crate::memory::{Component, Lifetime, StageMemory};
+use crate::memory::detailed::{self, Detailed, PeakMoment, memory_at};
+use crate::memory::{Component, Lifetime, RankLoad, StageMemory};
 use crate::pipeline::{OpKind, TimedOp, Way};
 use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
@@ -50,6 +51,8 @@ pub struct OverTime {
     pub op: Option<TimedOp>,
     /// Buffers that exist while a backward op runs, with their names.
     pub momentary: Vec<(&'static str, Bytes)>,
+    /// The moment of the step that is the fullest, where the curve is made of moments.
+    pub moment: Option<PeakMoment>,
 }
 
 impl OverTime {
@@ -78,6 +81,9 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let scenario = &evaluation.scenario;
     let ops = evaluation.timeline().ranks.get(rank)?;
     let load = evaluation.loads.get(rank)?;
+    if scenario.peaks_by_moment() {
+        return Some(by_moment(evaluation, rank, ops, load));
+    }
     let estimate = Detailed.estimate(scenario, &evaluation.loads);
     let estimate = estimate.per_stage.get(rank)?;
     let momentary = momentary(estimate);
@@ -107,7 +113,92 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
         alive: curve.alive.iter().map(|alive| (*alive, layers(alive.stage))).collect(),
         instants,
         momentary,
+        moment: None,
     })
+}
+
+/// The curve of a rank whose fullest moment is that of a loss, of a layer's backward pass or of the optimizer's step:
+/// while a backward op runs the fuller of the first two, at the end of the step the third.
+fn by_moment(evaluation: &Evaluation, rank: usize, ops: &[TimedOp], load: &RankLoad) -> OverTime {
+    let scenario = &evaluation.scenario;
+    let makespan = evaluation.timeline().makespan();
+    let by_layer = scenario.run.schedule.pairs_by_layer();
+    let mut events = events(ops, by_layer);
+    if let Some(away) = &evaluation.order.away {
+        add_ways(&mut events, away.of_rank(rank));
+    }
+    let unit = 1.0 / f64::from(evaluation.order.splits.max(1));
+    let mut now = RankLoad { in_flight: vec![0.0; load.stages.len()], ..load.clone() };
+    let mut known: Vec<(Vec<f64>, bool, StageMemory, Option<PeakMoment>)> = Vec::new();
+    let mut look = |now: &RankLoad, backward: bool| -> (StageMemory, Option<PeakMoment>) {
+        if let Some(found) = known.iter().find(|found| found.0 == now.in_flight && found.1 == backward) {
+            return (found.2.clone(), found.3);
+        }
+        let at = |moment| (memory_at(scenario, rank, now, moment), moment);
+        let (memory, moment) = if backward {
+            let (loss, layer) = (at(Some(PeakMoment::Loss)), at(Some(PeakMoment::Backward)));
+            if loss.0.total.0 > layer.0.total.0 { loss } else { layer }
+        } else {
+            at(None)
+        };
+        known.push((now.in_flight.clone(), backward, memory.clone(), moment));
+        (memory, moment)
+    };
+    let (mut backwards, mut op) = (0u32, None);
+    let mut points: Vec<(Instant, StageMemory, Option<PeakMoment>, Vec<f64>)> = Vec::new();
+    let mut add = |time: f64, op, (memory, moment): (StageMemory, Option<PeakMoment>), alive: Vec<f64>| {
+        let components = memory.components().map(|(_, bytes)| bytes);
+        let point = (Instant { time: Seconds(time), components, op }, memory, moment, alive);
+        // Changes of one time are one instant.
+        match points.last_mut() {
+            Some(last) if last.0.time.0.total_cmp(&time).is_eq() => *last = point,
+            _ => points.push(point),
+        }
+    };
+    add(0.0, None, look(&now, false), now.in_flight.clone());
+    for event in &events {
+        let change = event.change(ops, unit, by_layer);
+        if let Some(at) = now.stages.iter().position(|stage| *stage == change.stage) {
+            now.in_flight[at] = (now.in_flight[at] + change.by).max(0.0);
+        }
+        if !event.is_way {
+            let backward = u32::from(ops[event.op].op.kind != OpKind::F);
+            if event.begins {
+                backwards += backward;
+                op = Some(event.op);
+            } else {
+                backwards -= backward;
+            }
+        }
+        add(event.time, op, look(&now, backwards > 0), now.in_flight.clone());
+    }
+    let step = (memory_at(scenario, rank, &now, Some(PeakMoment::Step)), Some(PeakMoment::Step));
+    // It follows the last op, with which the axis ends.
+    let last = events.last().map_or(0.0, |event| event.time);
+    add(if last > makespan { last } else { makespan }, None, step, now.in_flight.clone());
+    let instants: Vec<Instant> = points.iter().map(|point| point.0).collect();
+    let peak = fullest(&instants);
+    let (instant, memory, moment, alive) = &points[peak];
+    let layers = |stage: usize| scenario.stage_layers.get(stage).copied().unwrap_or(0);
+    let activations = memory.activations;
+    let count: f64 = alive.iter().sum();
+    let alive = load.stages.iter().zip(alive).filter(|(_, microbatches)| **microbatches > 0.0);
+    let alive = alive.map(|(stage, microbatches)| {
+        // Chunks of one rank keep as much by layer.
+        let bytes = activations * (microbatches / count);
+        (LiveChunk { stage: *stage, microbatches: *microbatches, bytes }, layers(*stage))
+    });
+    OverTime {
+        rank,
+        makespan: Seconds(makespan),
+        peak,
+        head: Bytes::ZERO,
+        op: instant.op.and_then(|at| ops.get(at)).copied(),
+        alive: alive.collect(),
+        momentary: momentary(memory),
+        moment: *moment,
+        instants,
+    }
 }
 
 /// The instants of a rank: the `points` of its curve, the first of which is before the first of `events`. Of the
@@ -292,6 +383,41 @@ mod tests {
                 assert!(most.fold(0.0, f64::max) <= peak.0 * (1.0 + 1e-9));
             }
         }
+    }
+
+    /// One stage, whose gradients are freed after the step: the curve's fullest instant is the peak of the report, at
+    /// the moment that the estimate is of, whichever that is.
+    #[test]
+    fn the_fullest_moment_is_the_reports_peak() {
+        let fsdp = "stack=fsdp2&tp=1&pp=1&zero=3&global_batch=128";
+        let one = "stack=hf-trainer&tp=1&pp=1&gpus=1&global_batch=4";
+        let titan = "stack=torchtitan&tp=1&pp=1&gpus=1&global_batch=8";
+        let cases = [
+            (fsdp, ""),
+            (fsdp, "&recompute=full&seq_len=65536"),
+            (fsdp, "&seq_len=512"),
+            (titan, "&recompute=full"),
+            (one, "&adapter.method=lora&seq_len=1024"),
+            (one, "&adapter.method=qlora"),
+        ];
+        let mut moments = Vec::new();
+        for (first, second) in cases {
+            let texts = first.split('&').chain(second.split('&')).filter_map(|part| part.split_once('='));
+            let texts: Vec<(&'static str, String)> = texts.map(|(key, text)| (key, text.to_owned())).collect();
+            let run = Run::default().with_texts(&texts).unwrap();
+            let evaluation = evaluate(&run).unwrap();
+            let curve = over_time(&evaluation, 0).unwrap();
+            let (peak, total) = (curve.fullest().total(), evaluation.report.memory.peak_bytes);
+            assert!((peak / total - 1.0).abs() < 1e-9, "{second:?}: {peak:?} {total:?}");
+            assert!(curve.instants.iter().all(|one| one.total().0 <= peak.0 * (1.0 + 1e-9)));
+            assert!(curve.instants.iter().map(|one| one.time.0).is_sorted());
+            moments.extend(curve.moment);
+        }
+        assert_eq!(moments.len(), cases.len());
+        assert!(
+            moments.contains(&PeakMoment::Step) && moments.iter().any(|moment| *moment != PeakMoment::Step),
+            "{moments:?}"
+        );
     }
 
     #[test]

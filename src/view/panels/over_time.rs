@@ -4,6 +4,7 @@
 use super::pipeline::kind_name;
 use crate::node::figure::Scope;
 use crate::prelude::*;
+use shardscope_core::memory::PeakMoment;
 use shardscope_core::memory::curve::LiveChunk;
 use shardscope_core::pipeline::OpKind;
 use shardscope_core::report::over_time::{Instant, OverTime};
@@ -36,7 +37,8 @@ pub(crate) fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
         let end = makespan * (column + 1) as f64 / width as f64;
         // The value at which the column begins counts as well as the changes within it.
         let mut worst = curve.at(Seconds(makespan * column as f64 / width as f64));
-        while let Some(one) = curve.instants.get(next).filter(|one| one.time.0 < end) {
+        let is_last = column + 1 == width;
+        while let Some(one) = curve.instants.get(next).filter(|one| one.time.0 < end || is_last) {
             if one.total().0 > worst.total().0 {
                 worst = *one;
             }
@@ -75,6 +77,10 @@ pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
     let fullest = curve.fullest();
     let (time, total) = (show_seconds(fullest.time), unit.show(fullest.total()));
     let when = match curve.op {
+        _ if curve.moment.is_some() => {
+            let moment = curve.moment.map_or("", PeakMoment::words);
+            t!("Fullest at {time} with {total}, {moment}.", time, total, moment)
+        }
         Some(op) => t!(
             "Fullest at {time} with {total}, as the {kind} of micro-batch {microbatch} begins.",
             time,
@@ -88,7 +94,7 @@ pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
     if curve.head.0 > 0.0 {
         then.push(t!("of it logits and inputs of the head, {head}", head = unit.show(curve.head)));
     }
-    if curve.op.is_some_and(|op| op.op.kind != OpKind::F) {
+    if curve.moment.is_some() || curve.op.is_some_and(|op| op.op.kind != OpKind::F) {
         for (name, bytes) in &curve.momentary {
             then.push(t!("{part}, {bytes}", part = *name, bytes = unit.show(*bytes)));
         }

@@ -22,16 +22,45 @@ use crate::memory::estimate::{Component, Item, RankLoad};
 use crate::model::{Biases, LayerKind, layer_elements, linears};
 use crate::run::{AdapterMethod, BaseFormat, Optimizer, Recompute, Scenario};
 
+/// A moment of a step at which a rank may be fullest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeakMoment {
+    Loss,
+    Backward,
+    Step,
+}
+
+impl PeakMoment {
+    /// All of them, in the order of a step.
+    pub const ALL: [Self; 3] = [Self::Loss, Self::Backward, Self::Step];
+
+    /// Words in a sentence.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Loss => "at the loss",
+            Self::Backward => "in a layer's backward pass",
+            Self::Step => "at the optimizer's step",
+        }
+    }
+}
+
 /// Everything that is there at the fullest moment.
 pub fn items<Q: Quantity>(scenario: &Scenario, chunks: &Chunks<Q>, load: &RankLoad) -> Vec<Placed<Q>> {
     let rank = Rank::new(scenario, chunks, load);
     let mut items: Vec<_> = rank.always().into_iter().map(apart).collect();
-    let moments = [rank.loss(), rank.backward(), rank.step()];
     let bytes = |items: &Vec<Placed<Q>>| items.iter().map(|(item, _)| item.bytes.value()).sum::<f64>();
-    let fullest =
-        moments.into_iter().fold(Vec::new(), |most, moment| if bytes(&moment) > bytes(&most) { moment } else { most });
+    let fullest = PeakMoment::ALL
+        .map(|moment| rank.at(moment))
+        .into_iter()
+        .fold(Vec::new(), |most, moment| if bytes(&moment) > bytes(&most) { moment } else { most });
     items.extend(fullest);
     items
+}
+
+/// Everything that is there at `moment`.
+pub fn items_at(scenario: &Scenario, chunks: &Chunks<f64>, load: &RankLoad, moment: PeakMoment) -> Vec<Item<f64>> {
+    let rank = Rank::new(scenario, chunks, load);
+    rank.always().into_iter().chain(rank.at(moment).into_iter().map(|(item, _)| item)).collect()
 }
 
 fn apart<Q>(item: Item<Q>) -> Placed<Q> {
@@ -169,6 +198,14 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     fn eager_norm(&self) -> f64 {
         let software = &self.scenario.software;
         if software.fused_kernels || software.compile { 0.0 } else { 2.0 * self.stream() }
+    }
+
+    fn at(&self, moment: PeakMoment) -> Vec<Placed<Q>> {
+        match moment {
+            PeakMoment::Loss => self.loss(),
+            PeakMoment::Backward => self.backward(),
+            PeakMoment::Step => self.step(),
+        }
     }
 
     fn loss(&self) -> Vec<Placed<Q>> {

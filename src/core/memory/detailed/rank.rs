@@ -3,9 +3,9 @@
 use super::activations::Chunks;
 use super::holding::holdings;
 use super::items::{Placed, activation_items, buffers, head_buffers, overhead_items, state_items};
-use super::moments;
+use super::moments::{self, PeakMoment};
 use crate::explain::Quantity;
-use crate::memory::estimate::{Item, RankLoad, StageMemory};
+use crate::memory::estimate::{Item, Lifetime, RankLoad, StageMemory};
 use crate::run::Scenario;
 
 /// One rank, part by part.
@@ -13,6 +13,22 @@ pub(crate) fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> 
     let chunks = Chunks::of(scenario);
     let lasting = Lasting::of(scenario, &chunks, load);
     memory_of(scenario, &chunks, &lasting, (rank, load))
+}
+
+/// A rank at one moment of a step, where the estimate is that of the fullest one; in a forward pass, none, without
+/// what is there for a moment.
+pub(crate) fn memory_at(scenario: &Scenario, rank: usize, load: &RankLoad, moment: Option<PeakMoment>) -> StageMemory {
+    let items = moments::items_at(scenario, &Chunks::of(scenario), load, moment.unwrap_or(PeakMoment::Backward));
+    let mut memory = StageMemory::empty(rank, load.stage_microbatches());
+    let mut allocated = 0.0;
+    for item in items.into_iter().filter(|item| moment.is_some() || item.lifetime != Lifetime::Momentary) {
+        allocated += item.bytes;
+        memory.add(item.plain());
+    }
+    for item in overhead_items::<f64>(scenario, load, allocated) {
+        memory.add(item.plain());
+    }
+    memory.summed()
 }
 
 /// All ranks, where what their `chunks` keep is known.
