@@ -56,8 +56,15 @@ pub fn gaps(evaluation: &Evaluation) -> Vec<CountedGap> {
             Gap::UnevenExperts | Gap::OtherBuffers => Bytes::ZERO,
         }
     };
+    // A single GPU has no communicator, a dense model no experts.
+    let is_there = |gap: &Gap| match gap {
+        Gap::Communicators => evaluation.scenario.run.gpus > 1,
+        Gap::UnevenExperts => evaluation.scenario.model.moe.is_some(),
+        Gap::Fragmentation | Gap::LateStates | Gap::OtherBuffers => true,
+    };
     Gap::ALL
         .into_iter()
+        .filter(is_there)
         .map(|gap| {
             let bytes = counted(gap);
             (gap, (bytes.0 > 0.0).then_some(bytes))
@@ -69,6 +76,24 @@ pub fn gaps(evaluation: &Evaluation) -> Vec<CountedGap> {
 mod tests {
     use super::*;
     use crate::run::{Optimizer, Recompute, Run};
+
+    /// NCCL makes a communicator for two ranks or more, and only routed experts can be uneven: neither is named where
+    /// it cannot be, and no item of one GPU has a communicator in its name.
+    #[test]
+    fn what_a_run_does_not_have_is_no_gap() {
+        let base = |set: &[(&'static str, &str)]| evaluate(&Run::default().with_texts(set).unwrap()).unwrap();
+        let has = |base: &Evaluation, gap| gaps(base).iter().any(|(found, _)| *found == gap);
+        let one = base(&[("gpus", "1"), ("tp", "1"), ("pp", "1"), ("global_batch", "8")]);
+        let many = base(&[]);
+        let experts = base(&[("model", "mixtral-8x7b")]);
+        assert!(!has(&one, Gap::Communicators) && has(&many, Gap::Communicators));
+        assert!(!has(&many, Gap::UnevenExperts) && has(&experts, Gap::UnevenExperts));
+        let named = |base: &Evaluation| {
+            let items = base.report.memory.per_stage.iter().flat_map(|rank| &rank.items);
+            items.filter(|item| item.name.contains("communicator")).count()
+        };
+        assert!(named(&one) == 0 && named(&many) > 0);
+    }
 
     #[test]
     fn the_way_begins_with_everything_small_and_ends_at_the_run() {

@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 pub static FRAGMENTATION: Cited<f64> = Cited::fitted(1.135, &FUJII_2024, "fitted on tables 3 and 4");
 
 /// CUDA context, kernels, library workspaces and the communicators every run has, κ; as much again for each dimension
-/// that exchanges activations inside a layer by send and receive or all-to-all: context and expert parallelism.
+/// that exchanges activations inside a layer by send and receive or all-to-all: context and expert parallelism. The
+/// runs that it is fitted on have 4 GPUs or more: what their communicators take is in it and was not measured apart, so
+/// that a single GPU, which has none, is counted with as much.
 pub static PROCESS: Cited<Bytes> = Cited::fitted(Bytes(1.2 * GIB), &FUJII_2024, "fitted on tables 3 and 4");
 
 /// Half the width of the band around all of the visible memory in which a run is called tight.
@@ -129,6 +131,14 @@ pub fn chance(method: Method, verdict: Verdict, above: bool) -> Chance {
 pub fn fragmentation(scenario: &Scenario) -> f64 {
     let fitted = scenario.run.profile.fragmentation();
     fitted.unwrap_or(FRAGMENTATION.value)
+}
+
+/// What a process holds beyond its tensors, in words: a single GPU has no communicator.
+pub fn process_words(scenario: &Scenario) -> &'static str {
+    match scenario.run.gpus {
+        1 => "CUDA context and libraries",
+        _ => "CUDA context, libraries and communicators",
+    }
 }
 
 /// Memory of a process in this scenario: κ a process, and the addition of its profile.

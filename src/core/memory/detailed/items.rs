@@ -9,7 +9,7 @@ use crate::explain::symbols::{
 };
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, Lifetime, RankLoad};
-use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
+use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process_words};
 use crate::run::Scenario;
 use crate::units::GIB;
 
@@ -147,7 +147,7 @@ pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, 
         + STANDING.summand::<Q>(standing);
     let blocks = (reserved - Q::number(1.0)) * (ALLOCATED.of::<Q>(allocated) - unbroken);
     [
-        part(Lifetime::Process, "CUDA context, libraries and communicators", process(PROCESS.value.0 - workspaces)),
+        part(Lifetime::Process, process_words(scenario), process(PROCESS.value.0 - workspaces)),
         part(Lifetime::Process, "communicators of context parallelism", communicator(layout.cp)),
         part(Lifetime::Process, "communicators of expert parallelism", communicator(layout.ep)),
         part(Lifetime::Process, "what your own runs took besides", Q::number(scenario.run.profile.overhead().0)),

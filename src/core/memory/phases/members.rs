@@ -4,7 +4,7 @@ use crate::explain::symbols::{ALLOCATED, ENGINE_GPUS, LARGEST_TENSOR, MODEL, RES
 use crate::explain::{Provenance, Quantity};
 use crate::memory::detailed::{Holding, States, forward_items, holdings, rank_memory, split_weights, states};
 use crate::memory::estimate::{Component, Item, Lifetime, RankLoad, StageMemory};
-use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process};
+use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process, process_words};
 use crate::run::{Method, Phases, Placement, Scenario, SecondModel, Sleep};
 use crate::statics::named;
 use crate::units::{Bytes, GIB};
@@ -252,7 +252,7 @@ pub(super) fn beside<Q: Quantity>(
     // A reservation has what its process needs in it, and a training's memory its own overhead.
     if work != Work::Train && !engine_alone {
         let bytes = Q::marked(process(scenario).0, Provenance::LookedUp).cited(PROCESS.source, PROCESS.place);
-        items.push(overhead(Lifetime::Process, "CUDA context, libraries and communicators", bytes));
+        items.push(overhead(Lifetime::Process, process_words(scenario), bytes));
     }
     if beside(Actor::Engine) {
         items.push(Item::buffer(Actor::Engine.name(), engine(scenario, phases, work)));
