@@ -3,7 +3,7 @@
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::prelude::*;
-use crate::words::{outlook, untold};
+use crate::words::{outlook, said_of, untold};
 use shardscope_core::advice::{BalancedSplits, LayerSplit, balance};
 use shardscope_core::report::{Pair, SplitOrigin};
 use shardscope_core::source::UNEVEN_PP;
@@ -148,6 +148,13 @@ fn outcome(balance: &BalancedSplits, gpu: &Message) -> Message {
 /// The split of NVIDIA's rule beside the even and the best one, each with its step.
 fn rule_beside(rule: &LayerSplit, even: &LayerSplit, best: &LayerSplit) -> Message {
     let step = |split: &LayerSplit| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
+    if even.layers == best.layers {
+        return t!(
+            "NVIDIA's rule gives {rule}; the even split, the best found, {even}",
+            rule = step(rule),
+            even = step(even)
+        );
+    }
     t!(
         "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
         rule = step(rule),
@@ -176,21 +183,25 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
         if let Some(measured) = &balance.measured {
             line = Message::joined(" ", [line, held_against(balance, measured, gpu)]);
         }
-        notes.push(text(&line));
+        // What could not be told before the press cannot be told after it.
+        let untold = untold(&own.evaluation.scenario.run, own.step_s() / even.step_s());
+        notes.push(text(Message::joined(" ", std::iter::once(line).chain(untold))));
     }
     let gain = 1.0 - best.step_s() / own.step_s();
     if best.layers != own.layers && gain > WORTH {
         let (layers, gain) = (short(&best.layers), show_percent(gain));
         notes.push(text(" "));
-        notes.push(text(if best.verdict() == Verdict::Fits {
-            t!("With {layers} a step takes {gain} less time.", layers, gain)
+        let [now, then] = [own, best].map(|split| split.evaluation.report.memory.peak());
+        let verdict = said_of(&then);
+        notes.push(text(if then.overall != Verdict::Fits && verdict == said_of(&now) {
+            t!("With {layers} a step takes {gain} less time; the run {verdict}, as it is now.", layers, gain, verdict)
         } else {
-            let verdict = outlook(&best.evaluation.report.memory.peak());
-            t!("With {layers} a step takes {gain} less time ({verdict}).", layers, gain, verdict)
+            t!("With {layers} a step takes {gain} less time; the run {verdict}.", layers, gain, verdict)
         }));
         let untold = untold(&own.evaluation.scenario.run, best.step_s() / own.step_s());
-        // What may be equal is not offered as a gain.
-        let label = if untold.is_some() { "try this split" } else { "balance the layers" };
+        // What may be equal, or does not run, is not offered as a gain.
+        let is_gain = untold.is_none() && then.overall != Verdict::Oom;
+        let label = if is_gain { "balance the layers" } else { "try this split" };
         notes.extend(untold.into_iter().flat_map(|words| [text(" "), text(words)]));
         notes.push(text(" "));
         let set = vec![("stage_layers", list(&best.layers))];
@@ -233,6 +244,8 @@ mod tests {
         // Where it may be equal the button does not call it a gain; the even split, which this run has, is named once.
         let html = uneven(&found, &"H20".into()).to_html();
         assert_eq!(html.contains("They may be equal"), html.contains("try this split"), "{html}");
+        assert!(html.contains(" less time; the run fits."), "{html}");
+        let is_hedged = html.contains("They may be equal");
         assert_ne!(html.contains("try this split"), html.contains("balance the layers"), "{html}");
         assert!(html.matches("8/8/8/8").count() < 2, "{html}");
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
@@ -240,9 +253,25 @@ mod tests {
         assert_eq!(after.of(SplitOrigin::Own).unwrap().step_s(), best.step_s());
         let view = uneven(&after, &"H20".into());
         let html = view.to_html();
+        assert_eq!(html.contains("They may be equal"), is_hedged, "the same two splits after the press: {html}");
         let offers = ["balance the layers", "try this split"].iter().any(|words| html.contains(words));
         assert!(!offers && html.contains("split evenly"), "{html}");
         assert_eq!(balanced.with_texts(&fix(&view)), Some(run));
+    }
+
+    /// Qwen2-VL 72B on four ranks of H20 without recomputation needs several times the memory of a GPU, whatever its
+    /// layers a stage: that is said before the press, with the verdict that the press gives.
+    #[test]
+    fn a_split_that_does_not_fit_says_so_before_the_press() {
+        let set = [("model", "qwen-2-vl-72b"), ("gpu", "h20-sxm-96gb"), ("gpus", "8"), ("tp", "2"), ("pp", "4")];
+        let run = Run::default().with_texts(&set).unwrap();
+        let run = run.with_texts(&[("stage_layers", "26,18,18,18"), ("global_batch", "64")]).unwrap();
+        let found = balance(&evaluate(&run).unwrap()).unwrap();
+        let html = uneven(&found, &"H20".into()).to_html();
+        let best = found.of(SplitOrigin::Best).unwrap();
+        assert_eq!(best.evaluation.report.memory.overall(), Verdict::Oom);
+        assert!(html.contains("less time; the run is out of memory, as it is now."), "{html}");
+        assert!(html.contains("try this split") && !html.contains("balance the layers"), "{html}");
     }
 
     /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.
@@ -285,7 +314,13 @@ mod tests {
             let evaluation = evaluate(&run).unwrap();
             let found = balance(&evaluation).unwrap();
             let words = uneven(&found, &"H20".into()).to_html();
-            for notes in [&format!("NVIDIA's rule gives {printed}: "), "the even split 14/14: ", "the best found "] {
+            let is_even = found.of(SplitOrigin::Best).unwrap().origins.contains(&SplitOrigin::Even);
+            let beside: &[&str] = if is_even {
+                &["the even split, the best found, 14/14: "]
+            } else {
+                &["the even split 14/14: ", "the best found "]
+            };
+            for notes in std::iter::once(&*format!("NVIDIA's rule gives {printed}: ")).chain(beside.iter().copied()) {
                 assert!(words.contains(notes), "{notes}: {words}");
             }
             let html = picture(&evaluation, MemoryUnit::Gib).to_html();
