@@ -48,6 +48,13 @@ impl<'a> KindLine<'a> {
         self.price.map(|price| price * self.hours)
     }
 
+    /// Both ends of the days, by those of the step.
+    fn days_range(&self) -> Option<[f64; 2]> {
+        let step = report(&self.found.run).ok()?.step;
+        let days = self.days();
+        Some([days * (step.low_s / step.time_s), days * (step.high_s / step.time_s)])
+    }
+
     /// Both ends of the cost, by those of the step.
     fn cost_range(&self) -> Option<[f64; 2]> {
         let step = report(&self.found.run).ok()?.step;
@@ -150,12 +157,26 @@ fn unpriced(own: &Run, lines: &[KindLine]) -> Message {
             yours = yours.name
         )
     });
-    Message::joined(" ", [fewest].into_iter().chain(even))
+    Message::joined(" ", [fewest].into_iter().chain(as_fast(lines)).chain(even))
 }
 
 /// How many times a GPU-hour of `yours` one of `line` may cost where both bills are to be the same.
 fn even_ratio(yours: &KindLine, line: &KindLine) -> String {
     significant(yours.hours / line.hours, 2)
+}
+
+/// The kinds whose range of the days overlaps that of the first, which takes the fewest: none is known to take more.
+fn as_fast(lines: &[KindLine]) -> Option<Message> {
+    let (first, rest) = lines.split_first()?;
+    let [_, high] = first.days_range()?;
+    let overlaps = |line: &&KindLine| line.days_range().is_some_and(|[low, _]| low <= high);
+    let alike: Vec<&KindLine> = rest.iter().filter(overlaps).collect();
+    let named = |line: &&&KindLine| t!("{gpu} ({days} days)", gpu = line.name, days = significant(line.days(), 3));
+    let more = alike.len().checked_sub(NAMED).filter(|more| *more > 0).map(|count| t!("{count} more", count));
+    let kinds: Vec<Message> = alike.iter().take(NAMED).map(|line| named(&line)).chain(more).collect();
+    (!kinds.is_empty()).then(|| {
+        t!("May be equal, since the ranges of the steps overlap: {kinds}.", kinds = Message::joined(", ", kinds))
+    })
 }
 
 /// The kinds whose range of the cost overlaps that of the cheapest: none of them is known to be dearer.
@@ -352,6 +373,29 @@ mod tests {
             let html = kinds(&evaluate(&priced).unwrap(), &rows, true).to_html();
             assert_eq!(html.contains("the ranges of the costs overlap"), overlap, "{price}: {html}");
         }
+    }
+
+    /// The same number of GPUs and tokens: days are as steps, and so are their ranges. Of any two kinds without a price
+    /// the slower may be equal where its range begins before that of the faster ends.
+    #[test]
+    fn the_fewest_days_may_be_equal_where_ranges_of_the_steps_overlap() {
+        let run = Run { gpus: 16, global_batch: 64, ..Run::default() };
+        let rows = searched(&run);
+        let evaluation = evaluate(&run).unwrap();
+        let trained: Vec<&KindRow> = rows.iter().filter(|row| row.1.is_some()).collect();
+        let step = |row: &KindRow| report(&row.1.as_deref().unwrap().run).unwrap().step;
+        let mut seen = [0; 2];
+        for (at, one) in trained.iter().enumerate() {
+            for other in &trained[at + 1..] {
+                let mut steps = [one, other].map(|row| step(row));
+                steps.sort_by(|a, b| a.time_s.0.total_cmp(&b.time_s.0));
+                let overlap = steps[1].low_s <= steps[0].high_s;
+                let html = kinds(&evaluation, &[(*one).clone(), (*other).clone()], true).to_html();
+                assert_eq!(html.contains("May be equal, since the ranges of the steps overlap"), overlap, "{html}");
+                seen[usize::from(overlap)] += 1;
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
     }
 
     /// A press on a row makes that kind's run the page's: every price that was given is still given, also the one of
