@@ -64,7 +64,8 @@ pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
         let of_class = el("span", &[], &[class, aside(verbatim(format!(" {}", show_percent(mean))))]);
         (false, vec![name, measured, predicted, error, of_class])
     });
-    let head = ["run (opens it)", "measured", "predicted", "error", "mean error of its class"];
+    let head =
+        ["run (opens it)", "measured", "predicted", "error", "mean error of its class, its source and model left out"];
     let rows: Vec<_> = rows.collect();
     let inside = near.iter().filter(|miss| miss.inside == Some(true)).count();
     let words = t!(

@@ -206,7 +206,10 @@ mod tests {
         let html = near(&board(&bench), measured, Yours::default()).to_html();
         let (first, second) = (html.find("14 and 14 layers"), html.find("10 and 18 layers"));
         assert!(first.unwrap() < second.unwrap());
-        assert_eq!(html.matches("mean error of its class").count(), 1);
+        // Each mean of one class names the test that it is of: three tests, three heads.
+        for head in ["its class, its source and model left out", "mean, predicted before", "mean, fitted"] {
+            assert_eq!(html.matches(head).count(), 1, "{head}: {html}");
+        }
     }
 
     /// A run of one's own stands beside the published ones: in the table, and in the picture with a mark of its own.

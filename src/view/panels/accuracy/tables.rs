@@ -123,13 +123,13 @@ pub fn by_class() -> Node {
         .column("class", |row| class_words(row.0))
         .figures("runs", |row| row.1.runs.to_string())
         .figures("published", |row| format!("{:.0} to {:.0}", row.1.from.floor(), row.1.to.floor()))
-        .figures("mean", |row| show_percent(row.1.mean))
+        .figures("mean, predicted before", |row| show_percent(row.1.mean))
         .figures("median", |row| show_percent(row.1.median))
         .figures("inside the range", |row| show_percent(row.1.held))
         .figures("kept aside: runs", |row| row.3.runs.to_string())
-        .figures("median", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.median) })
-        .figures("inside the range", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.held) })
-        .figures("fitted", |row| show_percent(row.2.mean))
+        .figures("kept aside: median", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.median) })
+        .figures("kept aside: inside", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.held) })
+        .figures("mean, fitted", |row| show_percent(row.2.mean))
         .table("Errors of steps by class")
 }
 
