@@ -179,12 +179,14 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
             }
         }
         Some(LadderEnd::Failed(failure)) if failure.peak.is_some_and(|peak| peak.may_run_out()) => {
-            t!("No layout fits, even with full recomputation: this one may run out of memory.")
+            t!("No layout was found that fits, even with full recomputation: this one may run out of memory.")
         }
         Some(LadderEnd::Failed(failure)) if failure.verdict() == Verdict::Tight => {
-            t!("No layout fits, even with full recomputation: this one is tight.")
+            t!("No layout was found that fits, even with full recomputation: this one is tight.")
         }
-        Some(LadderEnd::Failed(_)) => t!("No layout fits, even with full recomputation: this one needs least."),
+        Some(LadderEnd::Failed(_)) => {
+            t!("No layout was found that fits, even with full recomputation: this one needs least.")
+        }
         Some(LadderEnd::Undivided) => t!("No layout divides these GPUs, this batch and this model."),
         None => t!("Chosen when the link was made. It is chosen anew until you set a layout field."),
     }

@@ -761,7 +761,11 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
                     let smaller = recompute().or_else(|| micro(Less)).or_else(|| cp(Greater));
                     smaller.or_else(sharded).or_else(schedule)
                 }
-                Buffers | Overhead => micro(Less).or_else(|| cp(Greater)).or_else(sharded),
+                // What ZeRO-3 gathers of the weights is a buffer.
+                Buffers | Overhead => {
+                    let gathered = zero(Less).filter(|_| own.zero == 3);
+                    gathered.or_else(|| micro(Less)).or_else(|| cp(Greater)).or_else(sharded)
+                }
             }
         }
     };
@@ -773,14 +777,15 @@ fn nothing(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
     let words = if !searched.done {
         t!("Looking for better layouts…")
     } else if evaluation.report.memory.overall() == Verdict::Oom {
+        let evaluated = searched.evaluated;
         if !searched.betters.done {
             t!("Looking for ways to make it fit…")
         } else if searched.partial {
             t!("Out of memory: the search ended at its limit of work and found no layout that fits.")
         } else if searched.any {
-            t!("Out of memory: no layout on these GPUs fits, a few are tight.")
+            t!("Out of memory: of {evaluated} layouts on these GPUs none fits, a few are tight.", evaluated)
         } else {
-            t!("Out of memory: no layout fits on these GPUs.")
+            t!("Out of memory: of {evaluated} layouts on these GPUs none fits.", evaluated)
         }
     } else {
         let said = std::iter::once(fastest_that_fits(evaluation, searched));
@@ -940,6 +945,9 @@ mod tests {
         assert_eq!(text(Component::Weights), cuts);
         assert_eq!(text(Component::Optimizer), cuts);
         assert_eq!(text(Component::Gradients), format!("ZeRO 2 instead of 1, {cuts}"));
+        // Stage 3 gathers the weights of a layer before its passes (section 5.3): another stage has no such buffer.
+        let run = Run { zero: 3, ..run };
+        assert_eq!(relevant(&run, &other, Reason::Memory(Component::Buffers)).to_string(), "ZeRO 2 instead of 3");
     }
 
     /// A larger batch on the same layout is no layout: beside its card alone the page says what the search found, and

@@ -49,7 +49,8 @@ pub struct Better {
 pub struct Betters {
     /// At most one a kind, all of which fit.
     pub list: Vec<Better>,
-    /// Tight ones that take less time, the fastest first, where none that fits does beyond what can be told apart.
+    /// Tight ones that take less time, the fastest first, where none that fits does beyond what can be told apart:
+    /// [`Gain::Time`], or [`Gain::Equal`] within it.
     pub tight: Vec<Better>,
     /// No more will come.
     pub done: bool,
@@ -177,7 +178,8 @@ impl Improving {
             let space = search.space();
             let tight = search.best().iter().filter(|found| suits(space, found.place));
             let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found, EQUAL));
-            self.found.tight = tight.filter_map(|found| self.better(Gain::Time, found)).collect();
+            let gain = |found: &FoundLayout| if faster(found, tie) { Gain::Time } else { Gain::Equal };
+            self.found.tight = tight.filter_map(|found| self.better(gain(found), found)).collect();
         }
         if verdict == Verdict::Oom {
             // Its time is that of a Run that does not run: the fastest that fits is what helps.
