@@ -117,18 +117,13 @@ pub fn ties(found: &[Rc<FoundLayout>]) -> usize {
     found.partition_point(|one| time(one) <= limit)
 }
 
-/// The simplest of the layouts that tie with the first: the one with the smallest tp cp pp, then with most memory left,
-/// then the fastest. Layouts that serve go before those that only fit.
+/// The simplest of the layouts that tie with the first: the one with the smallest tp cp pp, then the fastest. Layouts
+/// that serve go before those that only fit.
 pub fn recommended(found: &[Rc<FoundLayout>]) -> Option<usize> {
-    let key = |index: &usize| {
+    (0..ties(found)).min_by_key(|index| {
         let one = &found[*index];
         let (run, peak) = (&one.run, one.figures.peak);
         let class = (!serves(run, &peak), peak.overall != Verdict::Fits);
-        (class, run.tp * run.cp * run.pp, peak.capacity - peak.bytes)
-    };
-    (0..ties(found)).min_by(|a, b| {
-        let ((tight_a, size_a, left_a), (tight_b, size_b, left_b)) = (key(a), key(b));
-        let size = tight_a.cmp(&tight_b).then(size_a.cmp(&size_b));
-        size.then(left_b.0.total_cmp(&left_a.0)).then(a.cmp(b))
+        (class, run.tp * run.cp * run.pp, *index)
     })
 }

@@ -210,7 +210,7 @@ export interface Plan {
   /** the fastest layout with an order found by search, where it beats the named schedules and the software takes an
    * order */
   optimal?: PlanRow;
-  /** index of the simplest of the ties; null where nothing fits */
+  /** index of the simplest of the ties (smallest tp cp pp, then the fastest); null where nothing fits */
   recommended: number | null;
   /** index of the fastest that serves; null where none of them does */
   fastest: number | null;

@@ -218,7 +218,8 @@ fn rule(view: &PlanView) -> Message {
     let order = match view.query.order {
         RowOrder::Fastest => t!(
             "Strictly by time; ≈ may be as fast as the first: differences between layouts of one run are known to \
-                {tie} %. Of those, “simplest” marks the one that fits with the smallest TP × CP × PP.",
+                {tie} %. Of those, “simplest” marks the one that fits with the smallest TP × CP × PP, of equals the \
+                fastest.",
             tie = significant(tie(&view.query.run) * 100.0, 2)
         ),
         RowOrder::Leanest => t!("By memory; each is the fastest of those that need no more."),
