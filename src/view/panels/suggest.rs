@@ -866,14 +866,14 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
     }
 }
 
-/// The main loss, and the card that gives it as its cause: "can change" where that is the first one, of a faster
+/// The main loss, and the card that gives it as its cause: "lessens most" where that is the first one, of a faster
 /// layout; else the card by its title, or that none does.
 fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share: f64) -> Message {
     let (loss, share) = (part_words(part), show_percent(share));
     let list: Vec<&Better> = searched.betters.list.iter().collect();
     match list.iter().position(|better| better_part(better) == Some(part)) {
         Some(0) if matches!(list[0].gain, Gain::Time | Gain::Split) => {
-            t!("The main loss a layout can change: {loss}, {share} of the step.", loss, share)
+            t!("The loss that a layout lessens most: {loss}, {share} of the step.", loss, share)
         }
         Some(at) => {
             let card = names(&list, own).swap_remove(at);
@@ -891,7 +891,7 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
             t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)
         }
         None => {
-            t!("The main loss that layouts differ in: {loss}, {share} of the step. No card is for it.", loss, share)
+            t!("The main loss that layouts differ in: {loss}, {share} of the step. No card lessens it.", loss, share)
         }
     }
 }
@@ -971,11 +971,11 @@ mod tests {
         assert!(cards.contains("10.0\u{a0}% of the step"), "{cards}");
         assert!(
             line.contains("of the step. The card &quot;Batch 256, this layout&quot; lessens it")
-                && !line.contains("a layout can change"),
+                && !line.contains("a layout lessens most"),
             "{line}"
         );
         let (cards, line) = said(vec![Better { gain: Gain::Time, ..batch }]);
-        assert!(!cards.contains("No layout that fits") && line.contains("a layout can change"), "{cards} {line}");
+        assert!(!cards.contains("No layout that fits") && line.contains("a layout lessens most"), "{cards} {line}");
     }
 
     /// Tight layouts of 70 and 88 % of the step: one sentence says that none which surely fits is known to be faster
@@ -1055,7 +1055,7 @@ mod tests {
             let searched = SearchProgressShown { done: true, betters, ..Default::default() };
             let words = part_words(part.kind);
             let line = lead(&own, &searched).to_html();
-            assert!(line.contains(&format!("a layout can change: {words}, ")), "{words}: {line}");
+            assert!(line.contains(&format!("a layout lessens most: {words}, ")), "{words}: {line}");
             assert!(suggestion(&own, &searched, MemoryUnit::Gib).to_html().contains(words), "{words}");
             let rows = super::super::waterfall::falls(&own, searched.lessened()).to_html();
             assert_eq!(rows.matches("row main").count(), 1, "{words}");
@@ -1091,9 +1091,9 @@ mod tests {
                 let names = names(&list.iter().collect::<Vec<_>>(), &run);
                 let named = names.iter().position(|name| line.contains(&format!("The card \"{name}\" lessens it")));
                 let of_main = list.iter().position(|better| better_part(better) == Some(main));
-                let is_first = line.contains("a layout can change");
+                let is_first = line.contains("a layout lessens most");
                 assert_eq!(named.or(is_first.then_some(0)), of_main, "{line}");
-                assert_eq!(line.contains("No card is for it"), of_main.is_none(), "{line}");
+                assert_eq!(line.contains("No card lessens it"), of_main.is_none(), "{line}");
                 assert!(!is_first || matches!(first, Gain::Time | Gain::Split), "{line}");
                 seen[if is_first { 0 } else { 1 + usize::from(of_main.is_none()) }] += 1;
             }

@@ -65,7 +65,8 @@ const FIRST: usize = 20;
 pub fn tested() -> Node {
     let tally = headline();
     let lead = t!(
-        "On runs of publishers not seen before: mean error {mean}, median {median}, inside the range {held} of {runs}.",
+        "On {runs} runs predicted by what was known before they were published: mean error {mean}, median {median}, \
+            inside the range {held}.",
         mean = show_percent(tally.mean),
         median = show_percent(tally.median),
         held = show_percent(tally.held),
