@@ -503,7 +503,10 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     let run = stated.map_or(page, |stated| &stated.run);
     let reading = readings.first().copied();
     let own = reading.map_or_else(|| run.clone(), |reading| reading.run_on(run));
-    let of_own = reading.map(|reading| reading.clone().of_run(&own));
+    let of_own = reading.cloned().map(|log| {
+        let is_settled = stated.is_some() && log.stated.is_some();
+        if is_settled { log.without_guesses().of_run(&own) } else { log.of_run(&own) }
+    });
     let reading = of_own.as_ref();
     let used = &own;
     let compared = if traces.is_empty() { used } else { run };

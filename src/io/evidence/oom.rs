@@ -283,11 +283,16 @@ fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
         () if lower.contains("resource_exhausted") => Some("JAX"),
         () => None,
     };
-    let of_driver = ["cuda error: out of memory", "hip error: out of memory", "cuda_error_out_of_memory"];
-    let said = found.asked.is_some()
-        || found.total.is_some()
-        || found.library.is_some()
-        || of_driver.iter().any(|words| lower.contains(words));
+    let of_driver = [
+        ("cuda error: out of memory", "CUDA"),
+        ("cuda_error_out_of_memory", "CUDA"),
+        ("hip error: out of memory", "HIP"),
+    ];
+    if found.asked.is_none() && found.total.is_none() {
+        let driver = of_driver.into_iter().find(|(words, _)| lower.contains(words));
+        found.library = found.library.or(driver.map(|(_, name)| name));
+    }
+    let said = found.asked.is_some() || found.total.is_some() || found.library.is_some();
     if !said || lower.contains("more than 1eb") {
         return None;
     }

@@ -130,7 +130,7 @@ pub(super) fn with_script(mut reading: Reading, text: &SettingsText, present: &R
     if let Some(stated) = found {
         reading.notes.extend(reading.stated.as_ref().and_then(|log| disagreement(log, &stated, present)));
         let run = reading.run_on(&stated.run);
-        reading = reading.of_run(&run);
+        reading = reading.without_guesses().of_run(&run);
         reading.stated = None;
         reading.known.extend(stated.known);
         reading.assumed.push(t!("its settings are those in the same text: {format}", format = stated.format));

@@ -469,6 +469,14 @@ impl Reading {
         self.agree(heard, self.tokens_of_step() / self.run.gpus as f64);
     }
 
+    /// The reading without what was guessed of its run, which settings beside it state.
+    #[must_use]
+    pub fn without_guesses(mut self) -> Self {
+        let step = step_words(&self.run);
+        self.assumed.retain(|words| *words == step);
+        self
+    }
+
     /// The reading as of `run`, whose settings stand beside the log: where its steps follow from a rate, they are of
     /// that run's batch.
     #[must_use]

@@ -534,5 +534,7 @@ fn a_rate_is_of_the_batch_of_the_settings_beside_it() {
         let said: Vec<String> = found.read.iter().map(ToString::to_string).collect();
         assert!(said.iter().any(|words| words.contains("a step of 64 sequences")), "{said:?}");
         assert!(!said.iter().any(|words| words.contains("a step of 256 sequences")), "{said:?}");
+        // One software, that of the settings, and none that was guessed of the log.
+        assert_eq!(said.iter().filter(|words| words.starts_with("software: ")).count(), 1, "{said:?}");
     }
 }

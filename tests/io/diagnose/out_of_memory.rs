@@ -183,6 +183,6 @@ fn messages_of_engines_and_of_the_driver_are_read() {
     assert!((first.bytes.unwrap() / GIB - (79.11 - 12.31)).abs() < 0.01, "{first:?}");
     let (diagnosis, memory) =
         found("RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronous\n", &run);
-    assert_eq!((memory.message.asked, memory.short), (None, None));
+    assert_eq!((memory.message.asked, memory.short, memory.message.library), (None, None, Some("CUDA")));
     assert!(diagnosis.verdict.to_string().contains("ran out of memory"), "{}", diagnosis.verdict);
 }

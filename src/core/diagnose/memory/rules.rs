@@ -204,7 +204,7 @@ impl<'a> Rules<'a> {
         };
         let (allowed, total) = (gib(allowed), gib(total));
         let evidence = t!("The process may use {allowed} of {total}: a limit was set.", allowed, total);
-        let weight = if message.free.is_some_and(|free| free > self.asked) { 0.92 } else { 0.4 };
+        let weight = if message.free.is_some_and(|free| free > self.asked) { 0.97 } else { 0.4 };
         let change = t!("raise the memory fraction of the process");
         // The sentence has both sizes.
         self.add(CauseId::MemoryLimit, weight, 0.0, evidence, Some(change));
@@ -535,6 +535,9 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
             t!("{share} of the GPU are tensors that PyTorch allocated.", share = show_percent(share))
         }
         _ if by_prediction => t!("The prediction for this run needs more than the GPU has."),
+        _ if message.free.is_none() && message.allocated.is_none() && message.asked.is_some() => {
+            t!("How much was held is not said: the run may need more than the GPU has.")
+        }
         _ if message.asked.is_none() => {
             t!("How much was asked for is not said: the run may need more than the GPU has.")
         }
