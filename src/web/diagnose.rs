@@ -324,13 +324,14 @@ impl Page {
 
     fn shown(self) -> Node {
         let run: Run = self.state.run.with(bare);
-        let since = self.before.with(|before| before.as_ref().and_then(|before| since(before, &run)));
+        let since =
+            |found: &Diagnosis| self.before.with(|before| before.as_ref().and_then(|one| since(one, &run, found)));
         self.found.with(|found| match found {
             None => from_link(self.state, self.of_link),
             Some(Ok(found)) => self.lanes.with(|lanes| {
                 let zoom = self.zoom.get();
                 let lanes = lanes.as_ref().map(|lanes| (lanes, zoom.unwrap_or_else(|| lanes.whole())));
-                since.into_iter().chain([diagnosis(found, &markdown(found), &run, lanes)]).collect()
+                since(found).into_iter().chain([diagnosis(found, &markdown(found), &run, lanes)]).collect()
             }),
             Some(Err(issues)) => issues.iter().map(|issue| line(&Issue::error("", issue.message.clone()))).collect(),
         })

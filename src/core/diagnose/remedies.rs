@@ -93,7 +93,15 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
     let changes = changes(part, run, scenario).into_iter().filter_map(tried);
     let Some((after_s, set, after)) = changes.min_by(|a, b| a.0.total_cmp(&b.0)) else {
         let change = Message::default();
-        return Remedy { part, seconds, change, words: look(part), set: Vec::new(), change_s: None, told: false };
+        return Remedy {
+            part,
+            seconds,
+            change,
+            words: look(part, scenario),
+            set: Vec::new(),
+            change_s: None,
+            told: false,
+        };
     };
     // As of all differences between layouts of one run.
     let tie = now.step.range.may_be_equal;
@@ -206,9 +214,13 @@ fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
     }
 }
 
-/// What to look at where no setting that fits shortens `part`.
-fn look(part: PartKind) -> Message {
+/// What to look at where no setting that fits shortens `part` of the step of `scenario`.
+fn look(part: PartKind, scenario: &Scenario) -> Message {
     match part {
+        PartKind::ExposedDp if scenario.layout.gpus <= scenario.layout.per_node => {
+            t!("No overlap or sharding that was tried shortens it and fits. Look at the links within the node \
+                (nccl-tests on it).")
+        }
         PartKind::Kernels => {
             t!("No setting that was tried shortens it. Look at the clocks while it runs (nvidia-smi dmon) and at the \
                 names of the attention and norm kernels in a trace.")
@@ -273,6 +285,16 @@ mod tests {
             run(&[("model", "mixtral-8x7b"), ("tp", "1"), ("pp", "2"), ("ep", "8"), ("recompute", "full")]),
             run(&[("stack", "torchtitan"), ("pp", "1"), ("tp", "8"), ("zero", "3"), ("gpus", "256")]),
         ]
+    }
+
+    /// One node has no network between nodes to look at; two have one.
+    #[test]
+    fn within_a_node_nobody_is_sent_to_the_network() {
+        for (gpus, between) in [("8", false), ("16", true)] {
+            let scenario = Scenario::new(&run(&[("gpus", gpus), ("pp", "1")])).unwrap();
+            let words = look(PartKind::ExposedDp, &scenario).to_string();
+            assert_eq!(words.contains("network between nodes"), between, "{gpus}: {words}");
+        }
     }
 
     /// What is promised is what a report of the changed run says; it fits or needs no more, and the software runs it.

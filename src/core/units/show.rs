@@ -145,6 +145,16 @@ pub fn show_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
 }
 
+/// A share in percent as [`show_percent`] prints it, but what is neither nothing nor all is printed as neither:
+/// `< 0.1 %`, `> 99.9 %`.
+pub fn show_part(share: f64) -> String {
+    match share {
+        share if share > 0.0 && share < SMALLEST_PRINTED => "< 0.1 %".to_owned(),
+        share if share < 1.0 && share > 1.0 - SMALLEST_PRINTED => "> 99.9 %".to_owned(),
+        share => show_percent(share),
+    }
+}
+
 /// A share in whole percent: `23 %`.
 pub fn show_whole_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 0))
@@ -333,6 +343,10 @@ mod tests {
         assert_eq!(significant(1e-320, 3), "0");
         assert_eq!(show_percent(1e300), "1.00e302 %");
         assert_eq!([0.999, 1.001].map(|near| show_percent(near * SMALLEST_PRINTED)), ["0.0 %", "0.1 %"]);
+        assert_eq!(
+            [0.0, 4e-4, 6e-4, 0.9992, 0.9996, 1.0].map(show_part),
+            ["0.0 %", "< 0.1 %", "0.1 %", "99.9 %", "> 99.9 %", "100.0 %"]
+        );
         assert_eq!(show_off(-0.384, 0), "−38 %");
         assert_eq!(show_off(-0.004, 0), "0 %");
         // 5800 s is below two hours; the ends of its range are seconds as well.

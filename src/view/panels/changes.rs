@@ -29,8 +29,8 @@ impl SettingChange {
     }
 }
 
-/// Settings of `run` that differ from `other`. An unset one reads as its resolved value; one that is set to it differs in
-/// nothing.
+/// Settings of `run` that differ from `other`. An unset one reads as its resolved value; one that is set to it does not
+/// differ.
 pub fn changes(run: &Run, other: &Run) -> Vec<SettingChange> {
     // Read for unset fields alone.
     let (meant, elsewhere) = (LazyCell::new(|| run.resolved()), LazyCell::new(|| other.resolved()));

@@ -118,8 +118,8 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
             days
         ),
         count => t!(
-            "Of {count} kinds with a price, on {gpus} GPUs each, {gpu} is the cheapest for {tokens} tokens in its fastest \
-                layout, {layout}: {cost} in {days} days.",
+            "Of {count} kinds with a price, on {gpus} GPUs each, {gpu} is the cheapest for {tokens} tokens in its \
+                fastest layout, {layout}: {cost} in {days} days.",
             tokens,
             gpus,
             gpu,

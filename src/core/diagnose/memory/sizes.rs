@@ -23,7 +23,7 @@ impl OutOfMemory {
 
     /// Memory that is neither free nor in any count of the message; none where the message does not tell.
     pub fn uncounted(&self) -> Option<f64> {
-        let counted = self.process.unwrap_or_else(|| self.held()) + self.others.unwrap_or(0.0);
+        let counted = self.process.unwrap_or(0.0).max(self.held()) + self.others.unwrap_or(0.0);
         let rest = self.total? - self.free? - counted;
         (rest > 0.0 && !self.driver_pool).then_some(rest)
     }
@@ -119,6 +119,8 @@ mod tests {
         }
         let process = OutOfMemory { process: Some(30.0 * GIB), ..message([4.0, 80.0, 1.0, 40.0, 2.0]) };
         assert!(process.doubt().unwrap().to_string().contains("42.0 GiB"));
+        // What is held, free and of no count is the GPU, whichever count is wrong.
+        assert!((process.uncounted().unwrap() / GIB - (80.0 - 1.0 - 42.0)).abs() < 1e-6);
         let free = message([4.0, 16.0, 85.0, 2.0, 1.0]).doubt().unwrap().to_string();
         assert!(free.contains("85.0 GiB") && free.contains("16.0 GiB"), "{free}");
     }

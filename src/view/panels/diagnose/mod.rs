@@ -86,17 +86,27 @@ pub fn diagnosis_of_link(found: &Diagnosis, run: &Run) -> Node {
     el("div", &[("class", "diagnosis")], &parts)
 }
 
-/// The run was changed since the files were read: what changed, as the predictions are of the run as it is now.
-pub fn since(before: &Run, now: &Run) -> Option<Node> {
+/// The run was changed since the files were read: what changed, and of which run the predictions of `found` are: of the
+/// one that the files state, where they state one, else of the run as it is now.
+pub fn since(before: &Run, now: &Run, found: &Diagnosis) -> Option<Node> {
     let settings = differences(now, before);
     if settings.is_empty() {
         return None;
     }
-    let words = t!(
-        "The run on the page was changed since the files were read: {settings}. What is predicted here is of the run \
-            as it is now.",
-        settings = Message::joined(", ", settings)
-    );
+    let settings = Message::joined(", ", settings);
+    let words = if found.own.is_some() {
+        t!(
+            "The run on the page was changed since the files were read: {settings}. What is predicted here stays of \
+                the run that the files state.",
+            settings
+        )
+    } else {
+        t!(
+            "The run on the page was changed since the files were read: {settings}. What is predicted here is of the \
+                run as it is now.",
+            settings
+        )
+    };
     let run = leaf("button", "", "See the run").on(Action::Show(View::Run));
     Some(el("p", &[("class", "band"), ("role", "status")], &[inline(words), text(" "), run]))
 }

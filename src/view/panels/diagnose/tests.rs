@@ -225,12 +225,17 @@ fn a_slow_log_says_which_setting_would_shorten_it() {
     assert!(chart.contains(">5100<") && !chart.contains(">40<"), "{chart}");
 }
 
-/// A run that was changed after the files were read: what changed stands over the diagnosis.
+/// A run that was changed after the files were read: what changed stands over the diagnosis, and whose prediction it
+/// has: a log alone is compared with the page's run, a script beside it keeps its own.
 #[test]
 fn a_change_of_the_run_is_named() {
     let run = small();
-    assert!(since(&run, &run).is_none());
     let now = run.with_texts(&[("recompute", "full".to_owned())]).unwrap();
-    let html = since(&run, &now).unwrap().to_html();
-    assert!(html.contains("full") && html.contains("See the run"), "{html}");
+    let mut found = of_numbered_series(&[1.0; 4], &[1, 2, 3, 4], None, &now, &[]);
+    assert!(since(&run, &run, &found).is_none());
+    let html = since(&run, &now, &found).unwrap().to_html();
+    assert!(html.contains("full") && html.contains("See the run") && html.contains("as it is now"), "{html}");
+    found.own = Some(Box::new(run.clone()));
+    let html = since(&run, &now, &found).unwrap().to_html();
+    assert!(html.contains("stays of the run that the files state") && !html.contains("as it is now"), "{html}");
 }

@@ -10,6 +10,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::explain::{Formula, Term};
 use shardscope_core::units::group;
+use shardscope_core::units::show_part;
 use shardscope_core::whole_run::{Calendar, Rhythm, Setting, WholeRunFigure, best_intervals};
 
 /// The curve goes to so many times the best interval, both ways.
@@ -107,7 +108,7 @@ pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
         "Here every {time}, {steps} steps: {share} of the time is lost to saves and to what they did not save.",
         time = Scope::run().says("whole:checkpoint_s", duration(every)),
         steps,
-        share = Scope::run().says("whole:checkpoint_share", show_percent(here))
+        share = Scope::run().says("whole:checkpoint_share", show_part(here))
     );
     let symbols = |term: &Term| verbatim(term.formula().map_or("", Formula::text));
     let exact = t!(

@@ -4,6 +4,7 @@ use super::found::WholeRunAnswer;
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::ink::Ink;
 use crate::prelude::*;
+use shardscope_core::units::show_part;
 use shardscope_core::whole_run::{WholeRunFigure, spares as spares_for, suffices, under_repair};
 
 /// Height of the picture above its axis, pixels.
@@ -69,7 +70,7 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
     let quantile = setting.spare_quantile.unwrap_or(USUAL);
     let wanted = spares_for(mean, quantile);
     // A whole number of nodes suffices more often than is asked.
-    let share = show_percent(suffices(mean, wanted).unwrap_or(quantile));
+    let share = show_part(suffices(mean, wanted).unwrap_or(quantile));
     let enough = match wanted {
         1 => t!("1 spare node suffices {share} of the time", share),
         count => t!("{count} spare nodes suffice {share} of the time", count, share),
