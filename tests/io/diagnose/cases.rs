@@ -125,13 +125,13 @@ fn messages_of_every_form_are_read() {
         ("G", Some(0.0), Some(68.63), None),
         // More is free than there is.
         ("H", Some(16.0), Some(1.67), None),
-        // 35.77 held and 6.80 free are more than 39.56.
-        ("I", Some(3.15), Some(31.66), None),
+        // 35.77 held and 6.80 free are more than 39.56; 4.11 unused are more than the 3.15 that were asked for.
+        ("I", Some(3.15), Some(31.66), Some(CauseId::Fragmentation)),
         ("J", Some(0.7), Some(171.63), Some(CauseId::NeverFitted)),
         ("K", Some(0.03), Some(16.66), Some(CauseId::Fragmentation)),
         ("L", Some(0.38), Some(6.61), Some(CauseId::Fragmentation)),
-        // Who holds the other 182 GiB is not said.
-        ("M", None, Some(9.58), Some(CauseId::Context)),
+        // Who holds the other 182 GiB is not said; no process has so much outside PyTorch.
+        ("M", None, Some(9.58), Some(CauseId::OtherProcess)),
         ("N", Some(0.29), None, Some(CauseId::OtherProcess)),
     ];
     let cases: Vec<&str> = text.split("====").collect();

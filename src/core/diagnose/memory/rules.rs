@@ -43,6 +43,9 @@ fn hypotheses(
     let mut rules = Rules::new(found, run);
     rules.elsewhere();
     if found.message.doubt().is_some() {
+        if found.message.is_of_pieces_alone() {
+            rules.allocator();
+        }
         rules.trend();
         return rules.all;
     }
@@ -193,7 +196,10 @@ impl<'a> Rules<'a> {
         };
         let change =
             t!("nvidia-smi or rocm-smi names the processes that hold memory: end another one, or use another GPU");
-        self.add(CauseId::Context, weight, rest, evidence, Some(change));
+        // Beside PyTorch a process takes a small part of a GPU: others hold half of one, or what it does not count.
+        let is_others = rest > 0.5 * total || message.process.is_some();
+        let id = if is_others { CauseId::OtherProcess } else { CauseId::Context };
+        self.add(id, weight, rest, evidence, Some(change));
     }
 
     /// Adds a limit on the memory of this process, where what was asked for would have passed it.

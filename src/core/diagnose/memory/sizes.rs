@@ -75,10 +75,26 @@ impl OutOfMemory {
         })
     }
 
+    /// PyTorch has more reserved without use than was asked for, while other sizes of the message contradict each other:
+    /// its own two counts are evidence of pieces that are too small.
+    pub(super) fn is_of_pieces_alone(&self) -> bool {
+        self.has_pieces() && self.contradiction().is_some()
+    }
+
+    fn has_pieces(&self) -> bool {
+        self.unused.zip(self.asked).is_some_and(|(unused, asked)| unused > asked)
+    }
+
     /// Why the sizes of the message are no evidence of a cause, in a sentence: they contradict each other, or as much
     /// was free as was asked for and no limit was passed. None where they may be evidence.
     pub fn doubt(&self) -> Option<Message> {
         if let Some(words) = self.contradiction() {
+            if self.has_pieces() {
+                return Some(t!(
+                    "The sizes of the message do not add up: {words} What follows is of PyTorch's own counts alone.",
+                    words
+                ));
+            }
             return Some(t!("The sizes of the message do not add up: {words} No cause is derived from them.", words));
         }
         let (asked, free) = self.asked.zip(self.free).filter(|(asked, free)| asked <= free)?;
