@@ -7,8 +7,8 @@ use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::node::figure::Scope;
 use crate::prelude::*;
-use crate::words;
-use shardscope_core::advice::certify::BestSplit;
+use crate::words::{self, outlook_of};
+use shardscope_core::advice::certify::{BestSplit, SplitOrder};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::report::ScheduleVariant;
 use shardscope_core::run::presets::{STACKS, Stack};
@@ -265,8 +265,8 @@ pub struct JointBest {
     pub ended: bool,
 }
 
-/// The result of the joint search beside the pipeline of `run`, its own.
-pub fn joint(found: &JointBest, run: &Run, own: Seconds) -> Node {
+/// The result of the joint search beside the step of the Run, `own`.
+pub fn joint(found: &JointBest, own: &Evaluation) -> Node {
     let status = match (&found.best, found.running, found.ended) {
         (_, true, _) => t!("Searching…"),
         (None, false, true) => t!("Nothing to split: this needs one stage on each of several ranks."),
@@ -277,26 +277,82 @@ pub fn joint(found: &JointBest, run: &Run, own: Seconds) -> Node {
     let Some(best) = &found.best else {
         return status;
     };
-    let gap = best.makespan_s / best.lower_bound_s - 1.0;
+    let run = &own.scenario.run;
+    let gap = best.found.figures.makespan_s.0 / best.lower_bound_s - 1.0;
     let certificate = if best.proven {
-        t!("◆ Shortest of all splits and orders with one stage a rank and as many micro-batches in memory")
+        t!("◆ Shortest pipeline of all splits and orders with one stage a rank and as many micro-batches in memory")
     } else {
-        t!("◇ At most {gap} longer than the shortest split and order with one stage a rank", gap = show_percent(gap))
+        t!(
+            "◇ Its pipeline is at most {gap} longer than the shortest of all splits and orders with one stage a rank",
+            gap = show_percent(gap)
+        )
     };
-    let change = best.makespan_s / own.0 - 1.0;
     let layers = best.stage_layers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-    let set = vec![("stage_layers", layers.clone()), ("schedule", Schedule::Optimal.choice().id.to_owned())];
-    let is_shorter = change < -SMALLEST_PRINTED;
-    let use_it = if is_shorter { apply("", set, t!("Use this split and order"), t!("Use")) } else { Node::none() };
-    let time = verbatim(format!(
-        "{} ({}{})",
-        show_seconds(Seconds(best.makespan_s)),
-        if change < 0.0 { "−" } else { "+" },
-        show_percent(change.abs())
-    ));
-    let split = t!("Stages of {layers} layers: {time}.", layers, time);
-    let split = Message::joined(" ", std::iter::once(split).chain(words::untold(run, 1.0 + change)));
-    Node::from_iter([status, heading(certificate), el("p", &[], &[text(split), text(" "), use_it])])
+    let scope = Scope::of_changed(run, &best.found.set(run, &best.stage_layers));
+    let words = t!(
+        "Stages of {layers} layers in an order found by search: {step}; the pipeline alone {pipeline}.",
+        layers,
+        step = split_step(best, &best.found, own),
+        pipeline = scope.says("pipeline.makespan_s", show_seconds(best.found.figures.makespan_s))
+    );
+    let mut lines = vec![split_line(words, best, &best.found, own)];
+    let software = verbatim(run.stack.preset_row().choice.label);
+    match &best.able {
+        Some(able) => {
+            let words = t!(
+                "{software} runs no such order. The fastest that it runs on these stages is {name}: {step}.",
+                software,
+                name = ScheduleVariant { schedule: able.schedule, chunks: None }.name(),
+                step = split_step(best, able, own)
+            );
+            lines.push(split_line(words, best, able, own));
+        }
+        None if !best.is_able => {
+            let words = t!("{software} runs no such order, and none that fits on these stages.", software);
+            lines.push(paragraph(words));
+        }
+        None => {}
+    }
+    if run.measured_step_s.is_some() {
+        lines.push(muted("The steps are computed: the measured step is of your run alone, and “Use” takes it away."));
+    }
+    [status, heading(certificate)].into_iter().chain(lines).collect()
+}
+
+/// The step of `order` against the Run's own as it is computed.
+fn split_ratio(order: &SplitOrder, own: &Evaluation) -> f64 {
+    let step = &own.report.step;
+    order.figures.step_s.0 * step.rescaled_by.unwrap_or(1.0) / step.time_s.0
+}
+
+/// "3.67 s a step (−10.3 %)".
+fn split_step(best: &BestSplit, order: &SplitOrder, own: &Evaluation) -> Message {
+    let run = &own.scenario.run;
+    let change = split_ratio(order, own) - 1.0;
+    let scope = Scope::of_changed(run, &order.set(run, &best.stage_layers));
+    t!(
+        "{step} a step ({change})",
+        step = scope.says("step.time_s", show_seconds(order.figures.step_s)),
+        change = format!("{}{}", if change < 0.0 { "−" } else { "+" }, show_percent(change.abs()))
+    )
+}
+
+/// `words` on `order`, whether it fits and differs, and the button that makes it the Run's where its step is shorter.
+fn split_line(words: Message, best: &BestSplit, order: &SplitOrder, own: &Evaluation) -> Node {
+    let run = &own.scenario.run;
+    let ratio = split_ratio(order, own);
+    let fits = match order.figures.verdict {
+        Verdict::Fits => None,
+        _ => Some(Message::plain(outlook_of(&order.figures))),
+    };
+    let words = Message::joined(" ", std::iter::once(words).chain(words::untold(run, ratio)).chain(fits));
+    let is_offered = ratio < 1.0 - SMALLEST_PRINTED && order.figures.verdict != Verdict::Oom;
+    let use_it = if is_offered {
+        apply("", order.set(run, &best.stage_layers), t!("Use this split and order"), t!("Use"))
+    } else {
+        Node::none()
+    };
+    el("p", &[], &[text(words), text(" "), use_it])
 }
 
 /// Places of the schedules that get a certificate, those that are compared first.
@@ -314,7 +370,7 @@ mod tests {
     use super::super::sketch::Axis;
     use super::*;
     use crate::node::markup::Action;
-    use shardscope_core::advice::certify::proof;
+    use shardscope_core::advice::certify::{SplitSearch, proof};
     use shardscope_core::advice::run_with;
     use shardscope_core::report::memory_limit;
     use shardscope_core::run::Based;
@@ -451,20 +507,33 @@ mod tests {
         assert!(!html.contains("Filled") && !html.contains("Rings") && html.contains("No schedule that"), "{html}");
     }
 
-    /// A split that takes longer than the Run's own pipeline is not offered.
+    /// What the button gives has the step that is printed before it, and the software is said to run no such order
+    /// before the press. A split that takes longer than the Run's own is not offered.
     #[test]
-    fn a_split_is_offered_where_it_is_shorter() {
-        let best = BestSplit { stage_layers: vec![9, 9, 8, 6], makespan_s: 2.0, lower_bound_s: 1.9, proven: false };
-        let found = JointBest { best: Some(best), running: false, ended: true };
-        let [shorter, longer] = [2.5, 1.95].map(|own| joint(&found, &Run::default(), Seconds(own)));
-        let set = vec![("stage_layers", "9,9,8,6".to_owned()), ("schedule", "optimal".to_owned())];
-        assert!(
-            shorter
-                .actions()
-                .iter()
-                .any(|action| matches!(action, crate::node::markup::Action::Apply(found) if *found == set))
-        );
-        assert!(longer.actions().is_empty());
-        assert!(shorter.to_html().contains("At most 5.3 % longer than the shortest split and order"));
+    fn a_split_is_offered_where_it_is_shorter_and_gives_what_it_says() {
+        let run = Run { global_batch: 64, ..Run::default() };
+        let own = evaluate(&run).unwrap();
+        let mut search = SplitSearch::new(&own).unwrap();
+        while !search.step() {}
+        let best = search.best();
+        let layers = best.clone().unwrap().stage_layers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let found = JointBest { best, running: false, ended: true };
+        let shown = joint(&found, &own);
+        let html = shown.to_html();
+        let mut pressed = 0;
+        for action in shown.actions() {
+            let Action::Apply(set) = action else { continue };
+            let chosen = evaluate(&run.with_texts(set).unwrap()).unwrap();
+            let step = show_seconds(chosen.report.step.time_s);
+            assert!(html.contains(&step) && chosen.report.step.time_s < own.report.step.time_s, "{step}: {html}");
+            assert!(set.contains(&("stage_layers", layers.clone())), "{set:?}");
+            pressed += 1;
+        }
+        assert_eq!(pressed, 2, "{html}");
+        assert!(html.contains("runs no such order. The fastest that it runs on these stages is 1F1B"), "{html}");
+        assert!(html.contains("pipeline of all splits") || html.contains("Its pipeline is at most"), "{html}");
+        let faster = found.best.clone().unwrap();
+        let chosen = run.with_texts(&faster.found.set(&run, &faster.stage_layers)).unwrap();
+        assert!(joint(&found, &evaluate(&chosen).unwrap()).actions().is_empty());
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn joint(state: State) -> AnyView {
         let job = Job::Split(evaluation.scenario.run.clone());
         let request = request(job, move |progress| match progress {
             JobProgress::Reply(Reply::Split(best, done)) => {
-                let _ = found.try_set(JointBest { best, running: !done, ended: done });
+                let _ = found.try_set(JointBest { best: best.map(|best| *best), running: !done, ended: done });
             }
             JobProgress::Failed => {
                 let _ = found.try_update(|found| found.running = false);
@@ -96,7 +96,7 @@ pub(super) fn joint(state: State) -> AnyView {
         requested.set_value(Some(request));
     };
     let result = view_of(move || match state.evaluation() {
-        Some(own) => bounds::joint(&found.get(), &own.scenario.run, own.report.pipeline.makespan_s),
+        Some(own) => bounds::joint(&found.get(), &own),
         None => Node::none(),
     });
     let running = move || found.with(|found| found.running);

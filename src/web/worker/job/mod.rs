@@ -101,7 +101,7 @@ pub enum Reply {
     /// The smallest number of GPUs so far, and whether that is all; none while no number works.
     Dates(Option<Deadline>, bool),
     /// The best split so far, and whether that is all; none where there is nothing to split.
-    Split(Option<BestSplit>, bool),
+    Split(Option<Box<BestSplit>>, bool),
     /// Certificate so far, and whether it is final; none where such an order has no certificate.
     Certificate(Option<Box<Certificate>>, bool),
 }
@@ -244,7 +244,7 @@ impl Job {
                 pace,
                 move || evaluate(&run).ok().and_then(|evaluation| SplitSearch::new(&evaluation)),
                 SplitSearch::step,
-                |search, done| Reply::Split(search.and_then(SplitSearch::best), done),
+                |search, done| Reply::Split(search.and_then(SplitSearch::best).map(Box::new), done),
             )),
         }
     }
