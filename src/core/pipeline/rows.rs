@@ -324,8 +324,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::Optimal,
-        idea: "The shortest order of one stage a rank under a memory limit, with a proof of how short it is: more \
-            chunks may beat it.",
+        idea: "Shortest order of one stage a rank in given memory; more chunks may beat it.",
         cost: "What the limit leaves: it is proven optimal, or how far from it at most is said.",
         needs: "Durations that are known and steady; software that takes an order.",
         source: &source::JOB_SHOP,
