@@ -141,13 +141,22 @@ fn beside_it<'a>(best: &Lane, lanes: &[&Lane<'a>]) -> Option<Lane<'a>> {
 /// The fastest of the timelines in a sentence: against the first, or the next where it is the first, and why. Where the
 /// Run cannot train under it, the fastest under which it can in another, and why.
 pub fn winner(lanes: &[Lane]) -> Option<Message> {
+    fastest(lanes, true)
+}
+
+/// The same with what saves most of the difference alone: all that makes it stands below the timelines.
+pub fn winner_in_brief(lanes: &[Lane]) -> Option<Message> {
+    fastest(lanes, false)
+}
+
+fn fastest(lanes: &[Lane], all_parts: bool) -> Option<Message> {
     let best = shortest(lanes.iter())?;
     let named = |lane: &Lane| match hindrance(lane) {
         Some(missing) => t!("{name} ({missing})", name = lane.0.name(), missing),
         None => lane.0.name(),
     };
     let all: Vec<&Lane> = lanes.iter().collect();
-    let said = fastest_of(named(best), best, &beside_it(best, &all)?, |name, step, time, share, other| {
+    let said = fastest_of(named(best), [best, &beside_it(best, &all)?], all_parts, |name, step, time, share, other| {
         t!("Fastest: {name}, {step}, {time} ({share}) less than {other}.", name, step, time, share, other)
     });
     if hindrance(best).is_none() {
@@ -163,7 +172,7 @@ pub fn winner(lanes: &[Lane]) -> Option<Message> {
         let alone = t!("The only one that {software} runs here: {name}, {step}.", software, name = own.0.name(), step);
         return Some(Message::joined(" ", [said, alone]));
     };
-    let own_words = fastest_of(own.0.name(), own, &other, |name, step, time, share, other| {
+    let own_words = fastest_of(own.0.name(), [own, &other], all_parts, |name, step, time, share, other| {
         t!(
             "The fastest that {software} runs here: {name}, {step}, {time} ({share}) less than {other}.",
             software = software.clone(),
@@ -178,11 +187,11 @@ pub fn winner(lanes: &[Lane]) -> Option<Message> {
 }
 
 /// The sentence that `head` makes of the name of `best`, its step, the time and the share that it takes less than
-/// `other`, and the other's name; then the parts that make the difference.
+/// `other`, and the other's name; then the parts that make the difference, `all` of them or the first.
 fn fastest_of(
     name: Message,
-    best: &Lane,
-    other: &Lane,
+    [best, other]: [&Lane; 2],
+    all: bool,
     head: impl Fn(Message, Message, Message, Message, Message) -> Message,
 ) -> Message {
     let (here, there) = (&best.1.evaluation, &other.1.evaluation);
@@ -199,16 +208,20 @@ fn fastest_of(
     );
     let why =
         if show_seconds(step) == show_seconds(there.report.step.time_s) { Vec::new() } else { reasons(here, there) };
-    if why.is_empty() {
-        return said;
-    }
     let part = |(name, less): (&'static str, Seconds)| {
         let time = seconds_like(Seconds(less.0.abs()), gain, 3);
         let (time, part) = (beside.says(format!("step less than another's: {name}"), time), Message::plain(name));
         if less.0 < 0.0 { t!("{part} {time} more", part, time) } else { t!("{part} {time} less", part, time) }
     };
-    let why = Message::joined(", ", why.into_iter().map(part));
-    t!("{said} Of that, mean of the ranks: {why}.", said, why)
+    let mut why = why.into_iter().map(part);
+    if all {
+        let why = Message::joined(", ", why);
+        return if why.is_empty() { said } else { t!("{said} Of that, mean of the ranks: {why}.", said, why) };
+    }
+    match why.next() {
+        Some(most) => t!("{said} What saves most: {most}.", said, most),
+        None => said,
+    }
 }
 
 /// The time axis below all timelines, and the cursor's time.
@@ -224,7 +237,7 @@ pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     marks.chain([now]).collect()
 }
 
-/// Each timeline against the first, and as a table.
+/// The fastest of the timelines and why, each against the first, and each as a table.
 pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
     let compared = |(variant, prepared): &(ScheduleVariant, &Prepared)| {
         ComparedSchedule::new(variant.name(), &prepared.evaluation)
@@ -254,7 +267,8 @@ pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
         let table = ranks(&lane.1.evaluation, lane.0.name());
         fold(summary, table)
     });
-    others.chain(versions).chain(tables).collect()
+    let fastest = winner(lanes).map(paragraph);
+    fastest.into_iter().chain(others).chain(versions).chain(tables).collect()
 }
 
 #[cfg(test)]
@@ -278,6 +292,20 @@ mod tests {
             runs.iter().map(|one| (ScheduleVariant::of(&one.evaluation.scenario.run), one)).collect();
         let words = winner(&lanes).unwrap().to_string();
         assert!(words.starts_with("Fastest: DualPipe (") && words.contains("waiting for the longest stage"), "{words}");
+        // The bar names one part, the largest that is less; below, the parts sum to the difference of the two steps.
+        let brief = winner_in_brief(&lanes).unwrap().to_string();
+        let (said, most) = brief.split_once(" What saves most: ").unwrap();
+        assert!(words.starts_with(said) && words.contains(most.trim_end_matches('.')), "{words} / {brief}");
+        assert!(below(&lanes, MemoryUnit::Gib).to_html().contains("Of that, mean of the ranks: "));
+        let [best, other] = [&runs[1], &runs[0]].map(|run| &run.evaluation);
+        let parts = reasons(best, other);
+        let sum: f64 = parts.iter().map(|part| part.1.0).sum();
+        let gain = other.report.step.time_s.0 - best.report.step.time_s.0;
+        assert!((sum / gain - 1.0).abs() <= UNTOLD, "{sum} {gain}");
+        assert!(
+            parts[0].0 == "the rest"
+                || parts.iter().filter(|part| part.0 != "the rest").all(|part| part.1 <= parts[0].1)
+        );
         let [one, both] = [&runs[0], &runs[1]].map(|run| by_rank(&run.evaluation).unwrap().bubble.unequal_stages_s.0);
         assert!(both < one, "{both} {one}");
     }

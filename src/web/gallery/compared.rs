@@ -5,7 +5,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::io::export::{Picture, stacked};
 use crate::view::gallery::MOST;
-use crate::view::gallery::stack::{axis, below, beside, chips, title, winner};
+use crate::view::gallery::stack::{axis, below, beside, chips, title, winner_in_brief};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, el, text};
 use crate::view::panels::pipeline::colours;
@@ -95,7 +95,7 @@ pub fn compared(state: State) -> AnyView {
     let fastest = Signal::derive(move || {
         let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
         let drawn: Vec<_> = drawn.iter().map(|(one, of)| (*one, &**of)).collect();
-        winner(&drawn).map_or_else(Node::none, text)
+        winner_in_brief(&drawn).map_or_else(Node::none, text)
     });
     let words = move || {
         let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
