@@ -6,6 +6,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::words::{outlook_of, unnamed, untold};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
+use shardscope_core::memory::{Item, StageMemory};
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use shardscope_core::sort::sort_by;
 use shardscope_core::time::{Part, PartKind};
@@ -225,6 +226,8 @@ pub struct ComparedSchedule {
     figures: ScheduleFigures,
     /// Parts of its step.
     parts: Vec<Part>,
+    /// Memory of each rank.
+    ranks: Vec<StageMemory>,
     /// Whose report the figures are of.
     scope: Scope,
 }
@@ -232,8 +235,8 @@ pub struct ComparedSchedule {
 impl ComparedSchedule {
     pub fn new(name: Message, evaluation: &Evaluation) -> Self {
         let scope = Scope::of(&evaluation.scenario.run, None);
-        let parts = evaluation.report.step.parts.clone();
-        Self { name, figures: ScheduleFigures::of(evaluation), parts, scope }
+        let (parts, ranks) = (evaluation.report.step.parts.clone(), evaluation.report.memory.per_stage.clone());
+        Self { name, figures: ScheduleFigures::of(evaluation), parts, ranks, scope }
     }
 
     fn step(&self) -> Message {
@@ -260,7 +263,8 @@ pub fn against(run: &Run, first: &ComparedSchedule, second: &ComparedSchedule, u
     };
     let said = times_and_activations(time, first, second, unit);
     let said = std::iter::once(said).chain(idles_less(a, b)).chain(made_up(first, second));
-    Message::joined(" ", said.chain(copies(a, b, unit)).chain(untold(run, ratio)))
+    let memory = copies(a, b, unit).or_else(|| fullest(first, second, unit));
+    Message::joined(" ", said.chain(memory).chain(untold(run, ratio)))
 }
 
 /// The parts of the step that make the difference, where the bubble alone would make it another: the second has a
@@ -359,6 +363,57 @@ fn times_and_activations(
     )
 }
 
+/// What makes the fullest GPU of `second` need other memory than that of `first` although both hold as many
+/// micro-batches where they hold most: another rank may be the fullest, with more of them or with the logits.
+fn fullest(first: &ComparedSchedule, second: &ComparedSchedule, unit: MemoryUnit) -> Option<Message> {
+    let (a, b) = (&first.figures, &second.figures);
+    let differs = (b.peak_bytes.0 - a.peak_bytes.0).abs() >= SMALLEST_PRINTED * a.peak_bytes.0;
+    if !differs || number(a.in_flight, 3) != number(b.in_flight, 3) {
+        return None;
+    }
+    let larger = if b.peak_bytes.0 > a.peak_bytes.0 { &second.ranks } else { &first.ranks };
+    let rank = larger.iter().max_by(|one, other| one.total.0.total_cmp(&other.total.0))?.stage;
+    let (own, other) = (second.ranks.get(rank)?, first.ranks.get(rank)?);
+    let (item, more) = most_different(own, other)?;
+    let bytes = unit.show(Bytes(more.abs()));
+    let change =
+        if more > 0.0 { t!("{bytes} more {item}", bytes, item) } else { t!("{bytes} less {item}", bytes, item) };
+    let [peak, other_peak] =
+        [second, first].map(|one| one.scope.says("memory.peak_bytes", unit.show(one.figures.peak_bytes)));
+    let [held, other_held] = [own, other].map(|memory| number(memory.in_flight, 3));
+    Some(if held == other_held {
+        t!(
+            "Its fullest GPU needs {peak} instead of {other_peak}: rank {rank} has {change}.",
+            peak,
+            other_peak,
+            rank,
+            change
+        )
+    } else {
+        t!(
+            "Its fullest GPU needs {peak} instead of {other_peak}: {held} instead of {other_held} micro-batches on rank \
+                {rank}, with {change}.",
+            peak,
+            other_peak,
+            rank,
+            held,
+            other_held,
+            change
+        )
+    })
+}
+
+/// The part of a rank's memory that differs most, and by how much `own` has more of it.
+fn most_different(own: &StageMemory, other: &StageMemory) -> Option<(&'static str, f64)> {
+    let of = |memory: &StageMemory, item: &Item| -> f64 {
+        let same = memory.items.iter().filter(|one| (one.component, one.name) == (item.component, item.name));
+        same.map(|one| one.bytes.0).sum()
+    };
+    let changes = own.items.iter().chain(&other.items).map(|item| (item.name, of(own, item) - of(other, item)));
+    let most = changes.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()));
+    most.filter(|(_, change)| *change != 0.0)
+}
+
 /// What several copies of the weights make of all memory, where the two schedules keep different numbers of them.
 fn copies(a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Option<Message> {
     let is_less = b.peak_bytes.0 < a.peak_bytes.0;
@@ -444,7 +499,7 @@ mod tests {
     }
 
     fn compared(name: &str, figures: ScheduleFigures) -> ComparedSchedule {
-        ComparedSchedule { name: verbatim(name), figures, parts: Vec::new(), scope: Scope::run() }
+        ComparedSchedule { name: verbatim(name), figures, parts: Vec::new(), ranks: Vec::new(), scope: Scope::run() }
     }
 
     /// PipeDream updates the weights after every micro-batch, so replicas exchange gradients as often; PipeDream-2BW
@@ -510,6 +565,29 @@ mod tests {
         assert!(message.contains("more activations") && message.contains("32"), "{message}");
         let same = against(&Run::default(), &one, &one, MemoryUnit::Gib).to_string();
         assert!(same.contains("takes as long as") && same.contains("Both hold "), "{same}");
+    }
+
+    /// 1F1B holds p − r micro-batches on rank r, ZB-H1 p on each (its paper, section 2.3): both hold p at most, and the
+    /// last rank, with the logits, is fuller under ZB-H1. What is said of it is that rank's memory in the two reports.
+    #[test]
+    fn another_fullest_gpu_at_equal_micro_batches_has_its_reason() {
+        let [one, zb] = [Schedule::OneFOneB, Schedule::ZbH1].map(|schedule| {
+            let run = Run { schedule, ..Run::default() };
+            evaluate(&run).unwrap()
+        });
+        let [a, b] = [&one, &zb].map(|of| ComparedSchedule::new(verbatim(of.scenario.run.schedule.id()), of));
+        let said = against(&Run::default(), &a, &b, MemoryUnit::Gib).to_string();
+        let last = one.report.memory.per_stage.len() - 1;
+        let [held, other_held] = [&zb, &one].map(|of| of.report.memory.per_stage[last].in_flight);
+        assert_eq!((held, other_held), (4.0, 1.0));
+        let [peak, other_peak] = [&zb, &one].map(|of| MemoryUnit::Gib.show(of.report.memory.peak_bytes));
+        let words = format!(
+            "Its fullest GPU needs {peak} instead of {other_peak}: 4 instead of 1 micro-batches on rank {last}, with "
+        );
+        assert!(said.contains(&words) && said.contains("Both hold 4 micro-batches"), "{said}");
+        assert!(zb.report.memory.peak_stage == last && one.report.memory.peak_stage == 0, "{said}");
+        let back = against(&Run::default(), &b, &a, MemoryUnit::Gib).to_string();
+        assert!(back.contains("1 instead of 4 micro-batches on rank 3, with ") && back.contains(" less "), "{back}");
     }
 
     /// Differences between layouts of a dense run are known to 7.9 %.
