@@ -5,6 +5,7 @@ use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, GalleryLook, MOST};
 use crate::charts::ticks::{tick_label, ticks};
 use crate::node::figure::Scope;
+use crate::panels::pipeline::IN_SPAN;
 use crate::prelude::*;
 use crate::words::{is_told, outlook_of, sign, unnamed};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
@@ -101,19 +102,23 @@ fn drawing(sketch: &Sketch, axis: Axis) -> Node {
     Node::from_iter([el("i", &[("class", "hatch"), ("style", &idle)], &[]), raw(&sketch.svg), behind])
 }
 
+/// True if the bubble that the zero-bubble papers count stands beside that of all ranks' time.
+pub(super) fn shows_span(row: &ScheduleRow) -> bool {
+    let Ok(figures) = &row.figures else { return false };
+    let differs = (figures.bubble_span - figures.bubble_fraction).abs() > SMALLEST_PRINTED;
+    row.variant.schedule.row().splits_backward && differs
+}
+
 /// Step, bubble (and what the zero-bubble papers count where it differs) and memory.
 fn numbers(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
-    let (variant, own) = (row.variant, &gallery.own.scenario.run);
+    let own = &gallery.own.scenario.run;
     let scope = Scope::of_changed(own, &row.set);
     let pair = |value: String, word: &'static str, field: &'static str| {
         let value = strong(verbatim(value)).reports(field, &scope);
         el("span", &[], &[value, text(" "), text(word)])
     };
-    let splits = variant.schedule.row().splits_backward;
-    let differs = (figures.bubble_span - figures.bubble_fraction).abs() > SMALLEST_PRINTED;
-    let span = if splits && differs {
-        pair(show_percent(figures.bubble_span), "in span", "pipeline.bubble_span")
-            .title("idle time between a rank's first and last op over its work, as the zero-bubble papers count")
+    let span = if shows_span(row) {
+        pair(show_percent(figures.bubble_span), "in span", "pipeline.bubble_span").title(IN_SPAN)
     } else {
         Node::none()
     };

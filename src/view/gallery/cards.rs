@@ -158,6 +158,9 @@ mod tests {
             let (without, _) = without.split_once("</table>").unwrap();
             assert_eq!(cards + without.matches("<tr>").count() - 1, count);
             assert_eq!(html.matches("your run").count(), 1);
+            // Two shares of different wholes: what each divides by is said once.
+            assert!(html.contains("</b> in span"));
+            assert_eq!(html.matches("over their time in the whole pipeline. In span: ").count(), 1);
             assert!(!html.contains("NaN") && !html.contains("inf "));
         }
     }

@@ -1,7 +1,9 @@
 //! The head of the gallery: what is seen, how it is sorted and drawn.
 
+use super::card::shows_span;
 use super::{Gallery, GalleryAction, MOST};
 use crate::charts::figure::{legend, swatch};
+use crate::panels::pipeline::IN_SPAN;
 use crate::prelude::*;
 use crate::words::{line, of_microbatches, of_ranks};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
@@ -99,10 +101,20 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
         group(Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]), "Time axis"),
     ];
     let kinds = KINDS.iter().map(swatch).chain([inline("lighter: later stages of the rank")]);
+    // Two shares of different wholes stand on the cards: what each divides by is said once.
+    let bubbles = if gallery.rows.iter().any(shows_span) {
+        muted(t!(
+            "Bubble: idle time of all ranks over their time in the whole pipeline. In span: {definition}.",
+            definition = IN_SPAN
+        ))
+    } else {
+        Node::none()
+    };
     let title = [
         leaf("h2", "", t!("All {count}", count = gallery.rows.len())),
         el("p", &[("class", "muted"), ("role", "status")], &[text(words)]),
         legend(kinds),
+        bubbles,
     ];
     Node::from_iter([el("div", &[], &title), el("div", &[("class", "tools")], &tools)])
 }

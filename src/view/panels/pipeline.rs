@@ -15,7 +15,7 @@ use shardscope_core::traffic::Traffic;
 use shardscope_core::units::GIB;
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
-pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: \
+pub(crate) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: \
     waiting before its start and after its end is left out";
 
 /// Ranks of the table: of more, the first.
