@@ -391,8 +391,8 @@ fn fullest(first: &ComparedSchedule, second: &ComparedSchedule, unit: MemoryUnit
         )
     } else {
         t!(
-            "Its fullest GPU needs {peak} instead of {other_peak}: {held} instead of {other_held} micro-batches on rank \
-                {rank}, with {change}.",
+            "Its fullest GPU needs {peak} instead of {other_peak}: {held} instead of {other_held} micro-batches on \
+                rank {rank}, with {change}.",
             peak,
             other_peak,
             rank,

@@ -75,8 +75,8 @@ impl OutOfMemory {
         })
     }
 
-    /// PyTorch has more reserved without use than was asked for, while other sizes of the message contradict each other:
-    /// its own two counts are evidence of pieces that are too small.
+    /// PyTorch has more reserved without use than was asked for, while other sizes contradict each other: its own two
+    /// counts are evidence of pieces that are too small.
     pub(super) fn is_of_pieces_alone(&self) -> bool {
         self.has_pieces() && self.contradiction().is_some()
     }

@@ -105,9 +105,9 @@ fn a_certificate_in_slices_is_that_of_one_go() {
     let mut alone = proof(&evaluate(&run).unwrap()).unwrap();
     while !alone.step() {}
     assert_eq!(*last, alone.certificate());
-    let Some(Reply::Split(Some(_), true)) = super::tests::replies(Job::Split(run.clone())).last() else {
-        panic!("another reply");
-    };
+    let split = super::tests::replies(Job::Split(run.clone())).last().unwrap();
+    assert!(matches!(split, Reply::Split(Some(_), true)));
+    assert_eq!(sent(&split), split);
     let endless = Run { schedule: crate::core::run::Schedule::Pipedream, ..run };
     let none: Vec<Reply> = super::tests::replies(Job::Certify(endless)).collect();
     assert_eq!(none, [Reply::Certificate(None, true)]);
