@@ -122,8 +122,8 @@ fn every_benchmark_has_one_place() {
     }
 }
 
-/// McCalpin's STREAM add over the data sheet's rate, in the mean of three GPUs; a call of PyTorch on Grace over one on
-/// x86.
+/// `McCalpin`'s STREAM add over the data sheet's rate, in the mean of three GPUs; a call of PyTorch on Grace over one
+/// on x86.
 #[test]
 fn the_priors_of_memory_and_host_follow_from_their_benchmarks() {
     let rows = table("kernel_rates.csv");
