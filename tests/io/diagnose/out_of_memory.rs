@@ -169,8 +169,8 @@ fn a_host_that_ran_out_is_no_gpu() {
     }
 }
 
-/// vLLM's check before it loads: 71.2 GiB wanted, 12.31 of 79.11 free; it holds nothing yet, so that 66.8 are another's
-/// or its own outside of PyTorch. A driver's error has no sizes.
+/// vLLM's check before it loads: 71.2 GiB wanted, 12.31 of 79.11 free; it holds nothing yet, so that 66.8 are another's.
+/// A driver's error has no sizes.
 #[test]
 fn messages_of_engines_and_of_the_driver_are_read() {
     let run = run_with(&[("model", "llama-3.1-8b"), ("gpus", "8"), ("tp", "4"), ("pp", "1"), ("recompute", "full")]);
@@ -179,7 +179,7 @@ fn messages_of_engines_and_of_the_driver_are_read() {
     let (diagnosis, memory) = found(text, &run);
     assert!((memory.short.unwrap() / GIB - (71.2 - 12.31)).abs() < 0.01, "{memory:?}");
     let first = &diagnosis.causes[0];
-    assert_eq!((first.id, memory.fingerprint), (CauseId::Context, None));
+    assert_eq!((first.id, memory.fingerprint), (CauseId::OtherProcess, None));
     assert!((first.bytes.unwrap() / GIB - (79.11 - 12.31)).abs() < 0.01, "{first:?}");
     let (diagnosis, memory) =
         found("RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronous\n", &run);
