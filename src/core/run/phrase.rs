@@ -38,6 +38,9 @@ const CHOICES: [&str; 5] = ["adapter.method", "schedule", "stack", "precision", 
 /// Settings whose choices are known by the beginning of a name too: "megatron", "fp8". The first one is meant.
 const FAMILIES: [&str; 2] = ["stack", "precision"];
 
+/// From so many on, tokens are the budget of a training, not a sequence.
+const LEAST_BUDGET: f64 = 1e9;
+
 /// Words that one name has, at most.
 const LONGEST: usize = 5;
 
@@ -111,60 +114,73 @@ fn choice_called(words: &[String]) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What the first words of `rest` set, and how many they are; no settings for a word that says nothing of one.
-fn first(rest: &[String]) -> Option<(Vec<(&'static str, String)>, usize)> {
-    let is_tokens = |at: usize| rest.get(at).is_some_and(|word| word == "tokens" || word == "token");
-    let count = parse_count(&rest[0]);
-    if is_tokens(1) {
-        // "300B tokens" are a budget, "8k tokens" a sequence.
-        let budget = parse_number(&rest[0]).filter(|tokens| *tokens >= 1e9);
-        return match (budget, count) {
-            (Some(_), _) => Some((vec![("tokens_total", rest[0].clone())], 2)),
-            (None, Some(_)) => Some((vec![("seq_len", rest[0].clone())], 2)),
-            (None, None) => None,
-        };
+/// Settings as links write them, and the number of words that name them.
+type Named = (Vec<(&'static str, String)>, usize);
+
+/// The setting `key` at `value`, named by `words` words.
+fn one(key: &'static str, value: &str, words: usize) -> Named {
+    (vec![(key, value.to_owned())], words)
+}
+
+/// "300B tokens" and "15T" are a budget, "8k tokens" a sequence.
+fn tokens(rest: &[String]) -> Option<Named> {
+    let number = &rest[0];
+    let amount = parse_number(number)?;
+    let are_tokens = rest.get(1).is_some_and(|word| word == "tokens" || word == "token");
+    match () {
+        () if number.ends_with('t') => Some(one("tokens_total", number, 1 + usize::from(are_tokens))),
+        () if !are_tokens => None,
+        () if amount >= LEAST_BUDGET => Some(one("tokens_total", number, 2)),
+        () => parse_count(number).map(|_| one("seq_len", number, 2)),
     }
-    if rest[0].ends_with('t') && parse_number(&rest[0]).is_some() {
-        return Some((vec![("tokens_total", rest[0].clone())], 1));
-    }
-    for length in (1..=LONGEST.min(rest.len())).rev() {
+}
+
+/// GPUs by kind, with or without their number, a model, a choice, or a setting by its name and its number: of the names
+/// that the first words are, the longest.
+fn by_name(rest: &[String]) -> Option<Named> {
+    let is_count = parse_count(&rest[0]).is_some();
+    (1..=LONGEST.min(rest.len())).rev().find_map(|length| {
         let (name, behind) = (&rest[..length], rest.get(1..=length));
-        if let Some(gpu) = behind.filter(|_| count.is_some()).and_then(gpu_of) {
-            return Some((vec![("gpus", rest[0].clone()), ("gpu", gpu.to_owned())], length + 1));
-        }
-        if let Some(gpu) = gpu_of(name) {
-            return Some((vec![("gpu", gpu.to_owned())], length));
-        }
-        if let Some(model) = model_called(name) {
-            return Some((vec![("model", model.to_owned())], length));
-        }
-        if let Some((key, id)) = choice_called(name) {
-            return Some((vec![(key, id.to_owned())], length));
-        }
-        let before = BEFORE.iter().find(|(word, _)| *word == plain(&name.concat()));
-        if let (Some((_, key)), Some(number)) = (before, rest.get(length).filter(|word| parse_number(word).is_some())) {
-            return Some((vec![(key, number.clone())], length + 1));
-        }
-        // "tp8", "zero-3".
-        let joined = plain(&name[0]);
-        let split = joined.find(|c: char| c.is_ascii_digit()).map(|at| joined.split_at(at));
-        if let Some((word, number)) = split.filter(|_| length == 1)
-            && let Some((_, key)) = BEFORE.iter().find(|(before, _)| *before == word)
-            && parse_count(number).is_some()
-        {
-            return Some((vec![(key, number.to_owned())], 1));
-        }
+        let gpus = behind.filter(|_| is_count).and_then(gpu_of);
+        let gpus = gpus.map(|gpu| (vec![("gpus", rest[0].clone()), ("gpu", gpu.to_owned())], length + 1));
+        gpus.or_else(|| gpu_of(name).map(|gpu| one("gpu", gpu, length)))
+            .or_else(|| model_called(name).map(|model| one("model", model, length)))
+            .or_else(|| choice_called(name).map(|(key, id)| one(key, id, length)))
+            .or_else(|| {
+                let number = rest.get(length).filter(|word| parse_number(word).is_some())?;
+                Some(one(before(&plain(&name.concat()))?, number, length + 1))
+            })
+    })
+}
+
+/// The setting that `word` before a number names.
+fn before(word: &str) -> Option<&'static str> {
+    BEFORE.iter().find(|(name, _)| *name == word).map(|(_, key)| *key)
+}
+
+/// A number in one word with its setting, "tp8" or "zero-3", a number of GPUs, or a length, "32k context".
+fn by_number(rest: &[String]) -> Option<Named> {
+    let word = plain(&rest[0]);
+    let split = word.find(|c: char| c.is_ascii_digit()).map(|at| word.split_at(at));
+    if let Some((name, number)) = split
+        && let Some(key) = before(name).filter(|_| parse_count(number).is_some())
+    {
+        return Some(one(key, number, 1));
     }
-    let is_gpus = rest.get(1).is_some_and(|word| word == "gpus" || word == "gpu");
-    match &rest[0] {
-        word if is_gpus && count.is_some() => Some((vec![("gpus", word.clone())], 2)),
-        word if word.ends_with('k') && count.is_some() => {
-            let named = rest.get(1).is_some_and(|next| ["sequence", "context"].contains(&next.as_str()));
-            Some((vec![("seq_len", word.clone())], 1 + usize::from(named)))
-        }
-        word if FILLERS.contains(&word.as_str()) => Some((Vec::new(), 1)),
-        _ => None,
+    parse_count(&rest[0])?;
+    let next = rest.get(1).map_or("", String::as_str);
+    match next {
+        "gpus" | "gpu" => Some(one("gpus", &rest[0], 2)),
+        _ if !rest[0].ends_with('k') => None,
+        "sequence" | "context" => Some(one("seq_len", &rest[0], 2)),
+        _ => Some(one("seq_len", &rest[0], 1)),
     }
+}
+
+/// What the first words of `rest` set, and how many they are; no settings for a word that says nothing of one.
+fn first(rest: &[String]) -> Option<Named> {
+    let filler = || FILLERS.contains(&rest[0].as_str()).then(|| (Vec::new(), 1));
+    tokens(rest).or_else(|| by_name(rest)).or_else(|| by_number(rest)).or_else(filler)
 }
 
 /// Settings that `text` names, each once, as links write them; none where a word of it names none, where one of them
@@ -203,6 +219,7 @@ mod tests {
             ("DeepSeek V3, 2048 x H800, DualPipe", "model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe"),
             ("deepseek-v3.2 fp8", "model=deepseek-v3.2&precision=fp8"),
             ("7B 300B tokens", "model=llama-2-7b&tokens_total=300b"),
+            ("8B on 15T tokens", "model=llama-3.1-8b&tokens_total=15t"),
             ("8B on 15T", "model=llama-3.1-8b&tokens_total=15t"),
             ("8B 4× RTX 4090 LoRA 8k tokens", "model=llama-3.1-8b&gpus=4&gpu=rtx-4090&adapter.method=lora&seq_len=8k"),
             ("llama 70b at 32k context on 64 gpus", "model=llama-3.1-70b&seq_len=32k&gpus=64"),
