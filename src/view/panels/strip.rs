@@ -445,7 +445,7 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     Node::from_iter([value, track, caption, assumed])
 }
 
-/// Cost and days of the steps alone, as Run shows them, before a formula of those with losses and spares.
+/// Cost and days of the steps alone, as Run shows them, below a formula of those with losses and spares.
 pub fn steps_alone(evaluation: &Evaluation) -> Node {
     let run = &evaluation.scenario.run;
     let Some(budget) = BudgetTime::of(evaluation) else {
@@ -463,7 +463,7 @@ pub fn steps_alone(evaluation: &Evaluation) -> Node {
         text(" "),
         text(unit),
         text(". "),
-        text("What follows has losses and spares."),
+        text("The formula above has losses and spares."),
     ];
     el("p", &[], &parts)
 }

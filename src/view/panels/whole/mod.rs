@@ -43,7 +43,7 @@ pub fn derivation(evaluation: &Evaluation, figure: WholeRunFigure, unit: MemoryU
         return muted("This run has no such figure.");
     };
     match figure {
-        WholeRunFigure::Cost | WholeRunFigure::Days => Node::from_iter([steps_alone(evaluation), about(&term, unit)]),
+        WholeRunFigure::Cost | WholeRunFigure::Days => Node::from_iter([about(&term, unit), steps_alone(evaluation)]),
         _ => about(&term, unit),
     }
 }

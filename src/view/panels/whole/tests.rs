@@ -60,7 +60,7 @@ fn a_formula_with_losses_names_the_figure_of_the_steps_alone() {
                 |list: &[(String, String)]| list.iter().find(|(name, _)| name == field).map(|(_, shown)| shown.clone());
             assert_eq!(of(&drawer.marked_figures()), of(&pressed), "{figure:?}");
         }
-        assert!(drawer.to_html().contains("What follows has losses"), "{figure:?}");
+        assert!(drawer.to_html().contains("The formula above has losses"), "{figure:?}");
     }
 }
 
