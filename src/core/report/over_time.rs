@@ -144,7 +144,7 @@ fn by_moment(evaluation: &Evaluation, rank: usize, ops: &[TimedOp], load: &RankL
         known.push((now.in_flight.clone(), backward, memory.clone(), moment));
         (memory, moment)
     };
-    let (mut backwards, mut op) = (0u32, None);
+    let mut running = RunningOps::default();
     let mut points: Vec<(Instant, StageMemory, Option<PeakMoment>, Vec<f64>)> = Vec::new();
     let mut add = |time: f64, op, (memory, moment): (StageMemory, Option<PeakMoment>), alive: Vec<f64>| {
         let components = memory.components().map(|(_, bytes)| bytes);
@@ -161,16 +161,8 @@ fn by_moment(evaluation: &Evaluation, rank: usize, ops: &[TimedOp], load: &RankL
         if let Some(at) = now.stages.iter().position(|stage| *stage == change.stage) {
             now.in_flight[at] = (now.in_flight[at] + change.by).max(0.0);
         }
-        if !event.is_way {
-            let backward = u32::from(ops[event.op].op.kind != OpKind::F);
-            if event.begins {
-                backwards += backward;
-                op = Some(event.op);
-            } else {
-                backwards -= backward;
-            }
-        }
-        add(event.time, op, look(&now, backwards > 0), now.in_flight.clone());
+        running.take(event, ops);
+        add(event.time, running.last, look(&now, running.backwards > 0), now.in_flight.clone());
     }
     let step = (memory_at(scenario, rank, &now, Some(PeakMoment::Step)), Some(PeakMoment::Step));
     // It follows the last op, with which the axis ends.
@@ -201,6 +193,31 @@ fn by_moment(evaluation: &Evaluation, rank: usize, ops: &[TimedOp], load: &RankL
     }
 }
 
+/// The ops that run on a rank after the events that were taken.
+#[derive(Default)]
+struct RunningOps {
+    /// Backward ops that run.
+    backwards: u32,
+    /// Place of the op that began last.
+    last: Option<usize>,
+}
+
+impl RunningOps {
+    /// Takes the beginning or the end of an op; ways of activations are none.
+    fn take(&mut self, event: &Event, ops: &[TimedOp]) {
+        if event.is_way {
+            return;
+        }
+        let backward = u32::from(ops[event.op].op.kind != OpKind::F);
+        if event.begins {
+            self.backwards += backward;
+            self.last = Some(event.op);
+        } else {
+            self.backwards -= backward;
+        }
+    }
+}
+
 /// The instants of a rank: the `points` of its curve, the first of which is before the first of `events`. Of the
 /// buffers `transients` exist only while a backward op runs.
 fn instants(
@@ -211,18 +228,12 @@ fn instants(
     transients: Bytes,
 ) -> Vec<Instant> {
     let mut instants: Vec<Instant> = Vec::with_capacity(points.len());
-    let (mut backwards, mut op) = (0u32, None);
+    let mut running = RunningOps::default();
     for (at, point) in points.iter().enumerate() {
-        if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)).filter(|event| !event.is_way) {
-            let backward = u32::from(ops[event.op].op.kind != OpKind::F);
-            if event.begins {
-                backwards += backward;
-                op = Some(event.op);
-            } else {
-                backwards -= backward;
-            }
+        if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)) {
+            running.take(event, ops);
         }
-        let buffers = if backwards > 0 { point.buffers } else { point.buffers - transients };
+        let buffers = if running.backwards > 0 { point.buffers } else { point.buffers - transients };
         let instant = Instant {
             time: point.time,
             components: [
@@ -233,7 +244,7 @@ fn instants(
                 buffers,
                 point.overhead,
             ],
-            op,
+            op: running.last,
         };
         // Changes of one time are one instant.
         match instants.last_mut() {

@@ -49,8 +49,8 @@ fn plain(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The words that are typed: commas between them go, those inside a number too; "1xL40S" and "4 × 4090" are a count and
-/// a name.
+/// The words that are typed: commas between them go, those inside a number too; "1xL40S" and "4 × 4090" are a count
+/// and a name.
 fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace('×', " x ").replace('=', " ");
     let words = text.split(|c: char| c.is_whitespace() || c == ';').map(|word| word.trim_matches([',', '.', '?', '!']));

@@ -567,7 +567,7 @@ mod tests {
         assert!(same.contains("takes as long as") && same.contains("Both hold "), "{same}");
     }
 
-    /// 1F1B holds p − r micro-batches on rank r, ZB-H1 p on each (its paper, section 2.3): both hold p at most, and the
+    /// 1F1B holds p - r micro-batches on rank r, ZB-H1 p on each (its paper, section 2.3): both hold p at most, and the
     /// last rank, with the logits, is fuller under ZB-H1. What is said of it is that rank's memory in the two reports.
     #[test]
     fn another_fullest_gpu_at_equal_micro_batches_has_its_reason() {

@@ -14,6 +14,9 @@ use crate::units::{GIB, show_percent};
 /// 2019 has 89.6 %.
 const FULL: f64 = 0.88;
 
+/// Share of a GPU that no process takes beside PyTorch: from it on, memory of no count is that of others. A choice.
+const OTHERS: f64 = 0.5;
+
 /// Memory that was held over what is predicted, from which on what failed was another run, whatever else is true of the
 /// message. It is a choice.
 const FAR: f64 = 1.5;
@@ -196,8 +199,7 @@ impl<'a> Rules<'a> {
         };
         let change =
             t!("nvidia-smi or rocm-smi names the processes that hold memory: end another one, or use another GPU");
-        // Beside PyTorch a process takes a small part of a GPU: others hold half of one, or what it does not count.
-        let is_others = rest > 0.5 * total || message.process.is_some();
+        let is_others = rest > OTHERS * total || message.process.is_some();
         let id = if is_others { CauseId::OtherProcess } else { CauseId::Context };
         self.add(id, weight, rest, evidence, Some(change));
     }
