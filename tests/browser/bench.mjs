@@ -108,8 +108,8 @@ function watchPanels() {
 const EDITS = 40;
 console.log(`\n${'an edit'.padEnd(36)}  p50 ms  p95 ms       aim   main p95 (aim 12)    layouts  styles (aim 1)   change`);
 for (const [name, link, slowed, aim, edited] of [
-  ['default run', '', 1, '17 / 34'],
-  ['default run, CPU slowed 4 times', '', 4, ''],
+  ['default run', '', 1, '33 / 45'],
+  ['default run, CPU slowed 4 times', '', 4, '80 / 140'],
   ['pp 64, m 1024', LARGE, 1, '25 / 50'],
   ['pp 64, m 1024, CPU slowed 4 times', LARGE, 4, '60 / 120'],
   ['whole run, 405B on 16384', WHOLE, 1, '50', { selector: '.whole-input input', strip: '.whole-strip', texts: ['31.2T', '15.6T'] }],

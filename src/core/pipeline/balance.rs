@@ -1,7 +1,6 @@
 //! Splits of the layers over the stages of a pipeline whose longest stage is shortest.
 //!
-//! [`level`] is for layers that all take equal time, of which only the times of whole stages are known. `optimum` is
-//! exact for layers of any times and limits of memory.
+//! `optimum` is exact for layers of any times and limits of memory.
 
 /// Work of the stages.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,34 +34,6 @@ impl StageWork<'_> {
         }
         longest
     }
-}
-
-/// The split of equal layers whose longest stage is shortest: one layer after the other goes to the stage with the
-/// least work so far. `busy` are the seconds of each stage with its present `layers`.
-///
-/// The time of one layer is the least of `busy / layers` over the stages. Everything beyond `layers` such times is the
-/// stage's own work (embedding, head) and is not moved. None where the best split is the present one, or where the
-/// search would take too long.
-pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
-    let total: u64 = layers.iter().sum();
-    if total.saturating_mul(layers.len() as u64) > MAX_STEPS as u64 {
-        return None;
-    }
-    let stages = || layers.iter().zip(busy);
-    let layer_s = stages().fold(f64::INFINITY, |least, (layers, busy)| least.min(busy / *layers as f64));
-    let mut load: Vec<f64> = stages().map(|(layers, busy)| busy - layer_s * *layers as f64).collect();
-    let mut split = vec![0; layers.len()];
-    for _ in 0..total {
-        let mut least_loaded = 0;
-        for stage in 1..load.len() {
-            if load[stage] < load[least_loaded] {
-                least_loaded = stage;
-            }
-        }
-        *split.get_mut(least_loaded)? += 1;
-        load[least_loaded] += layer_s;
-    }
-    (split != layers).then_some(split)
 }
 
 /// Most steps of a search, stages × layers²: they take about a second. The deepest published model has some hundred
@@ -268,30 +239,6 @@ mod tests {
                 (Some(found), Some(best)) => prop_assert!((found - best).abs() < 1e-9, "{found} {best}"),
                 (found, best) => prop_assert_eq!(found, best),
             }
-        }
-    }
-
-    proptest! {
-        /// Equal layers: as good as the exact optimum.
-        #[test]
-        fn levelling_is_the_optimum_of_equal_layers(
-            split in proptest::collection::vec(1u64..9, 2..6),
-            first in 0.0f64..5.0,
-            last in 0.0f64..5.0,
-        ) {
-            let layers = vec![1.0; usize::try_from(split.iter().sum::<u64>()).unwrap()];
-            let work = StageWork { layers: &layers, first, last, most: None };
-            let end = split.len() - 1;
-            // A middle stage tells what a layer takes; without one, a stage's own work looks like its layers'.
-            prop_assume!(end > 1);
-            let busy: Vec<f64> = split.iter().enumerate().map(|(stage, count)| {
-                let beside = if stage == 0 { first } else if stage == end { last } else { 0.0 };
-                beside + *count as f64
-            }).collect();
-            let found = level(&split, &busy).unwrap_or_else(|| split.clone());
-            prop_assert_eq!(found.iter().sum::<u64>(), split.iter().sum::<u64>());
-            let best = optimum(&work, split.len()).unwrap();
-            prop_assert!((work.longest(&found) - work.longest(&best)).abs() < 1e-9, "{:?} {:?}", found, best);
         }
     }
 

@@ -6,7 +6,8 @@ use crate::memory::host::HostMemory;
 use crate::memory::{REFERENCE_MODEL, Verdict};
 use crate::message::{Message, verbatim};
 use crate::pipeline::Stats;
-use crate::pipeline::balance::level;
+use crate::pipeline::balance::{StageWork, optimum};
+use crate::report::passes::layer_seconds;
 use crate::run::{EpOverlap, OneOf, Scenario};
 use crate::t;
 use crate::units::{Bytes, MemoryUnit};
@@ -136,7 +137,7 @@ fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
     // The time of a rank of one stage is that of its layers.
     let alone =
         scenario.stage_layers.len() == stats.busy_s.len() && stats.weight_copies.iter().all(|copies| *copies == 1);
-    let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);
+    let split = if alone { level(scenario) } else { None };
     Some(match split {
         Some(split) => {
             let split: Vec<String> = split.iter().map(u64::to_string).collect();
@@ -144,6 +145,15 @@ fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
         }
         None => issue,
     })
+}
+
+/// The split of the layers whose longest stage is shortest, which the cards and the table of splits offer too; none
+/// where it is the present one, or where the search would take too long.
+fn level(scenario: &Scenario) -> Option<Vec<u64>> {
+    let seconds = layer_seconds(scenario);
+    let [first, layers @ .., last] = seconds.as_slice() else { return None };
+    let work = StageWork { layers, first: *first, last: *last, most: None };
+    optimum(&work, scenario.stage_layers.len()).filter(|split| *split != scenario.stage_layers)
 }
 
 /// Says that micro-batches are unequal, or few for the pipeline; none where samples of unequal length have warnings of

@@ -35,7 +35,7 @@ const KEY: [(&str, &str); 7] = [
 /// The picture of the kind that is chosen; where none is, of experts' messages under a schedule that pairs passes, else
 /// of that which costs most; nothing where no messages are sent
 /// inside a micro-batch.
-pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
+pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) -> Node {
     let (all, run) = (microbatch_waits(evaluation), &evaluation.scenario.run);
     let cost = |one: &MicrobatchWaits| exposed(&evaluation.report, one.traffic).map_or(0.0, |(time, _)| time.0);
     let costliest = all.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
@@ -64,7 +64,7 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
         ),
         key(shown),
         el("div", &[("class", "beside-picture")], &[picture(drawn).inline(label)]),
-        el("p", &[("role", "status")], &[said(drawn, run), more_microbatches(evaluation, drawn)]),
+        el("p", &[("role", "status")], &[said(drawn, run), more_microbatches(evaluation, drawn, unit)]),
         fold("Show as a table", data(drawn)),
     ];
     el("div", &[("class", "beside")], &parts)
@@ -74,7 +74,7 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
 const FOR_PAIRS: u64 = 4;
 
 /// The batch with which passes run in pairs, where none does for want of micro-batches.
-fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits) -> Node {
+fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits, unit: MemoryUnit) -> Node {
     let lacks = drawn.passes.iter().any(|pass| pass.pass == DrawnPass::Pair) && drawn.paired < SMALLEST_PRINTED;
     let (run, layout) = (&evaluation.scenario.run, &evaluation.report.layout);
     let batch = layout.dp.saturating_mul(run.micro_batch).saturating_mul(FOR_PAIRS * run.pp);
@@ -94,11 +94,12 @@ fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits) -> Node {
     }
     // A button leads to what fits: the larger batch with the first change that keeps the schedule.
     let peak = larger.peak();
+    let whose = Scope::of_changed(run, &set);
     let words = t!(
         "With batch {batch} passes run in pairs, out of memory: {peak} of {capacity}.",
         batch,
-        peak = show_bytes(peak.bytes),
-        capacity = show_bytes(peak.capacity)
+        peak = whose.says("memory.peak_bytes", unit.show(peak.bytes)),
+        capacity = whose.says("memory.capacity_bytes", unit.show(peak.capacity))
     );
     let changes: [(&'static str, String, Message); 5] = [
         ("recompute", "selective".to_owned(), t!("selective recomputation")),
@@ -139,8 +140,8 @@ fn said(drawn: &MicrobatchWaits, run: &Run) -> Node {
             t!(
                 "No pass of this step runs in a pair: it has too few micro-batches per pipeline. In a pair {hidden} \
                     of {sent} on the wire would hide behind the other micro-batch.",
-                hidden = show(beside.comm - beside.not_hidden),
-                sent = show(beside.comm)
+                hidden = in_a_pair("hidden", beside.comm - beside.not_hidden),
+                sent = in_a_pair("sent", beside.comm)
             )
         }
         Some(pair) => pair_words(pair, drawn.paired, all.map(PassParts::seconds).sum()),
@@ -202,29 +203,33 @@ fn other_words(passes: &[PassParts], run: &Run) -> Option<Message> {
     })
 }
 
+/// The time of `what` in a pair of passes, in a sentence.
+fn in_a_pair(what: &str, time: Seconds) -> Message {
+    Scope::run().part("pair").says(format!("beside:{what}"), show_seconds(time))
+}
+
 /// What a pair hides and adds where `share` of the passes run in pairs; its two passes alone take `apart`.
 fn pair_words(pair: &PassParts, share: f64, apart: Seconds) -> Message {
-    let show = show_seconds;
     let beside = pair.messages();
     let hidden = t!(
         "In a pair {hidden} of {sent} on the wire hide behind the other micro-batch; {share} of the passes run in \
             pairs.",
-        hidden = show(beside.comm - beside.not_hidden),
-        sent = show(beside.comm),
-        share = show_percent(share)
+        hidden = in_a_pair("hidden", beside.comm - beside.not_hidden),
+        sent = in_a_pair("sent", beside.comm),
+        share = Scope::run().says("beside:passes in pairs", show_percent(share))
     );
     // The two parts of what the picture's title says that messages add.
     let adds = t!(
         "Messages add {exposed}: {waits} that are waited for, and {slows} by which hidden ones slow compute.",
-        exposed = show(beside.exposed()),
-        waits = show(beside.not_hidden),
-        slows = show(beside.slows)
+        exposed = in_a_pair("exposed", beside.exposed()),
+        waits = in_a_pair("waits", beside.not_hidden),
+        slows = in_a_pair("slows", beside.slows)
     );
     let shorter = (apart.0 > 0.0).then(|| {
         t!(
             "A pair takes {pair}, the two passes one after the other {apart}.",
-            pair = show(pair.seconds()),
-            apart = show(apart)
+            pair = in_a_pair("takes", pair.seconds()),
+            apart = in_a_pair("apart", apart)
         )
     });
     Message::joined(" ", [hidden, adds].into_iter().chain(shorter))
@@ -402,7 +407,8 @@ mod tests {
 
     #[test]
     fn a_pair_is_drawn_with_its_four_all_to_alls_and_passes_apart_wait() {
-        let html = |schedule| beside(&evaluate(&deepseek(schedule)).unwrap(), Some(Traffic::Ep)).to_html();
+        let html =
+            |schedule| beside(&evaluate(&deepseek(schedule)).unwrap(), Some(Traffic::Ep), MemoryUnit::Gib).to_html();
         let pairs = html(Schedule::DualPipe);
         for word in
             ["combine B", "dispatch F", "dispatch B", "combine F", "a pair of passes:", "of the passes run in pairs"]
@@ -411,14 +417,17 @@ mod tests {
         }
         // Two ranks that meet from both sides pair nothing with one micro-batch a direction.
         let run = Run { pp: 2, tp: 8, ep: 256, global_batch: 256, ..deepseek(Schedule::DualPipe) };
-        let none = beside(&evaluate(&run).unwrap(), Some(Traffic::Ep)).to_html();
+        let none = beside(&evaluate(&run).unwrap(), Some(Traffic::Ep), MemoryUnit::Gib).to_html();
         assert!(none.contains("No pass of this step runs in a pair") && !none.contains("0.0 %"), "{none}");
         // The batch that is offered has pairs.
         let evaluation = evaluate(&run).unwrap();
-        let set = beside(&evaluation, Some(Traffic::Ep)).actions().into_iter().find_map(|action| match action {
-            Action::Apply(set) if set[0].0 == "global_batch" => Some(set.clone()),
-            _ => None,
-        });
+        let set =
+            beside(&evaluation, Some(Traffic::Ep), MemoryUnit::Gib).actions().into_iter().find_map(
+                |action| match action {
+                    Action::Apply(set) if set[0].0 == "global_batch" => Some(set.clone()),
+                    _ => None,
+                },
+            );
         let larger = evaluate(&run.with_texts(&set.unwrap()).unwrap()).unwrap();
         // It leads to what fits where this run does, and keeps the schedule.
         let fits = |evaluation: &Evaluation| evaluation.report.memory.overall() != Verdict::Oom;
@@ -428,7 +437,7 @@ mod tests {
         let drawn = microbatch_waits(&larger).into_iter().find(|one| one.traffic == Traffic::Ep).unwrap();
         let pair = drawn.passes.iter().find(|pass| pass.pass == DrawnPass::Pair).unwrap().messages();
         assert!((pair.exposed().0 - pair.not_hidden.0 - pair.slows.0).abs() < 1e-12);
-        let more = beside(&larger, Some(Traffic::Ep)).to_html();
+        let more = beside(&larger, Some(Traffic::Ep), MemoryUnit::Gib).to_html();
         assert!(more.contains("of the passes run in pairs") && !more.contains("Set the batch"), "{more}");
         let apart = html(Schedule::OneFOneB);
         assert!(!apart.contains("a pair of passes:") && apart.contains("url(#hatched)"), "{apart}");
@@ -446,12 +455,12 @@ mod tests {
         assert!(drawn.paired > SMALLEST_PRINTED && pair.pass == DrawnPass::Pair);
         let hatched: f64 =
             pair.parts.iter().filter(|part| part.work == PassWork::Waits).map(|part| part.compute.0).sum();
-        let html = beside(&evaluation, Some(Traffic::Ep)).to_html();
+        let html = beside(&evaluation, Some(Traffic::Ep), MemoryUnit::Gib).to_html();
         let words = format!("Besides, a pair waits {} for", show_seconds(Seconds(hatched)));
         assert!(hatched > 0.0 && html.contains(&words), "{words}: {html}");
         assert!(html.contains("TP activations "), "{html}");
         // One kind of messages, and nothing that is loaded: all that is waited for is drawn.
-        let alone = beside(&evaluate(&Run::default()).unwrap(), Some(Traffic::Tp)).to_html();
+        let alone = beside(&evaluate(&Run::default()).unwrap(), Some(Traffic::Tp), MemoryUnit::Gib).to_html();
         assert!(!alone.contains("Besides, "), "{alone}");
     }
 
@@ -460,7 +469,7 @@ mod tests {
         let run = Run { cp: 2, zero: 3, pp: 1, tp: 2, gpus: 64, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         for traffic in [Traffic::Tp, Traffic::Cp, Traffic::Zero3, Traffic::Dp] {
-            let view = beside(&evaluation, Some(traffic));
+            let view = beside(&evaluation, Some(traffic), MemoryUnit::Gib);
             let choice = Action::Choose(PanelChoice::Beside(Some(traffic)));
             assert!(view.actions().contains(&&choice), "{traffic:?}");
             let html = view.to_html();
@@ -468,6 +477,6 @@ mod tests {
             assert!(!html.contains("NaN"), "{traffic:?}");
         }
         let alone = Run { gpus: 1, tp: 1, pp: 1, ..Run::default() };
-        assert_eq!(beside(&evaluate(&alone).unwrap(), None), Node::none());
+        assert_eq!(beside(&evaluate(&alone).unwrap(), None, MemoryUnit::Gib), Node::none());
     }
 }

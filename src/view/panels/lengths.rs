@@ -3,6 +3,7 @@
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::figure::{figure, key};
 use crate::charts::ink::Ink;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::report::lengths::{DealtStep, LengthsReport, dealt_steps};
 use shardscope_core::run::{Deal, SamplePool};
@@ -88,8 +89,8 @@ fn given(evaluation: &Evaluation) -> Node {
         "This run has {microbatches} micro-batches of its own lengths: {makespan_s} simulated, {bubble_fraction} of \
             it bubble. ",
         microbatches = scenario.layout.microbatches,
-        makespan_s = show_seconds(pipeline.makespan_s),
-        bubble_fraction = show_percent(pipeline.bubble_fraction)
+        makespan_s = Scope::run().says("pipeline.makespan_s", show_seconds(pipeline.makespan_s)),
+        bubble_fraction = Scope::run().says("pipeline.bubble_fraction", show_percent(pipeline.bubble_fraction))
     );
     let mut set = vec![("microbatch_lengths", String::new())];
     if evaluation.order.splits == 1 && pipeline.schedule == Schedule::Custom {

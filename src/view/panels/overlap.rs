@@ -66,7 +66,7 @@ pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) 
     } else {
         Node::none()
     };
-    let drawn = beside(evaluation, chosen);
+    let drawn = beside(evaluation, chosen, unit);
     let notes = [drawn, sharing(evaluation), kernels, average(evaluation), not_hidden(evaluation)];
     std::iter::once(scrolled("Overlap table", table)).chain(notes).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::words::{outlook, said_of, untold};
 use shardscope_core::advice::{BalancedSplits, LayerSplit, balance};
@@ -173,11 +174,12 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
     };
     let mut notes = Vec::new();
     if own.layers != even.layers {
+        let of_even = Scope::of(&even.evaluation.scenario.run, Some(&own.evaluation.scenario.run));
         let mut line = t!(
             "Layers {layers} against an even split: {time} instead of {even_time}, {speed} as fast.",
             layers = short(&own.layers),
-            time = show_seconds(own.step_s()),
-            even_time = show_seconds(even.step_s()),
+            time = Scope::run().says("step.time_s", show_seconds(own.step_s())),
+            even_time = of_even.says("step.time_s", show_seconds(even.step_s())),
             speed = speed(own, even)
         );
         if let Some(measured) = &balance.measured {

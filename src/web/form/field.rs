@@ -15,8 +15,18 @@ use crate::web::document::render::patched;
 use crate::web::form::choice::choice_select;
 use crate::web::state::State;
 use leptos::prelude::*;
+use std::cell::Cell;
+use std::time::Duration;
 
-/// The text of an input that the Run has not taken yet: keys are painted before figures are computed.
+/// Milliseconds of computing for which keys may wait: two frames at 60 Hz.
+const LONG: f64 = 33.0;
+
+thread_local! {
+    /// Milliseconds that the last text took to become figures.
+    static TOOK: Cell<f64> = const { Cell::new(0.0) };
+}
+
+/// The text of an input that the Run has not taken yet: keys are painted before figures that take long to compute.
 #[derive(Clone, Copy)]
 pub(crate) struct Untaken(StoredValue<Option<String>>);
 
@@ -25,12 +35,20 @@ impl Untaken {
         Self(StoredValue::new(None))
     }
 
-    /// Gives `text` to `take` after the next painting; of several texts before it the last one.
+    /// Gives `text` to `take` in the next task, so that keys and figures are painted in one frame; where the last
+    /// figures took long, after the next painting. Of several texts before it the last one is given.
     pub(crate) fn put(self, text: String, take: impl Fn(String) + Copy + 'static) {
         let before = self.0.try_update_value(|waiting| waiting.replace(text)).flatten();
-        if before.is_none() {
-            browser::after_paint(move || self.flush(take));
+        if before.is_some() {
+            return;
         }
+        let measured = move || {
+            let began = js_sys::Date::now();
+            self.flush(take);
+            // A task after it: what follows from the text is computed by then.
+            set_timeout(move || TOOK.set(js_sys::Date::now() - began), Duration::ZERO);
+        };
+        if TOOK.get() < LONG { set_timeout(measured, Duration::ZERO) } else { browser::after_paint(measured) }
     }
 
     /// Gives what waits to `take` now.

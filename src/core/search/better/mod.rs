@@ -285,6 +285,13 @@ impl Improving {
         }
     }
 
+    /// GPU-seconds of a step of the cheapest that is known on the Run's own GPUs and batch: itself or a card.
+    fn least_hours(&self) -> f64 {
+        let cards = self.found.list.iter().filter(|better| better.run.global_batch == self.run.global_batch);
+        let times = cards.map(|better| better.figures.time_s.0);
+        times.fold(self.report.step.time_s.0, f64::min) * self.run.gpus as f64
+    }
+
     /// Works on the search of fewer GPUs; the end once all numbers are tried.
     fn on_fewer(&mut self) -> u64 {
         /// Units of a slice.
@@ -294,8 +301,7 @@ impl Improving {
                 let best = search.best().first().cloned();
                 self.fewer = None;
                 let hours = |found: &FoundLayout| found.figures.time_s.0 * found.run.gpus as f64;
-                let present = self.report.step.time_s.0 * self.run.gpus as f64;
-                let least = self.cheapest.as_deref().map_or(present / (1.0 + self.tie), hours);
+                let least = self.cheapest.as_deref().map_or(self.least_hours() / (1.0 + self.tie), hours);
                 if let Some(found) = best.filter(|found| hours(found) < least) {
                     self.cheapest = Some(found);
                 }
