@@ -14,7 +14,7 @@ pub mod staircase;
 mod tower;
 
 pub use able::can_run;
-pub(crate) use able::{combines, cuts_base, pipes};
+pub(crate) use able::{TakenMicrobatches, combines, cuts_base, pipes};
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance};

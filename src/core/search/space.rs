@@ -5,7 +5,7 @@
 
 use super::axes::{Axes, ScheduleChunks, SplitRule};
 use super::promise::LayoutPlace;
-use crate::advice::{combines, pipes};
+use crate::advice::{TakenMicrobatches, combines, pipes};
 use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::run::presets::CombinedCuts;
@@ -47,8 +47,9 @@ pub struct Member {
     pub zero: u64,
 }
 
-/// Key of the members of a block: its run, pipeline, chunks and recomputation, and sharing of parameters between ranks.
-type MembersKey = (usize, u64, u64, usize, bool, [bool; 4]);
+/// Key of the members of a block: its run, pipeline, chunks and recomputation, sharing of parameters between ranks, the
+/// ZeRO stages that go with its cuts, and the micro-batches that its software takes.
+type MembersKey = (usize, u64, u64, usize, bool, [bool; 4], TakenMicrobatches);
 
 /// Everything that is tried.
 #[derive(Clone, Debug, Default)]
@@ -98,7 +99,10 @@ impl Space {
     fn members_key(&self, block: &Block) -> MembersKey {
         let sharers = self.base.training_gpus() / (block.tp * block.pp).max(1);
         let Block { variant, pp, chunks, recompute, .. } = *block;
-        (variant, pp, chunks, recompute, sharers > 1, [0, 1, 2, 3].map(|zero| self.is_combined(block, zero)))
+        let combined = [0, 1, 2, 3].map(|zero| self.is_combined(block, zero));
+        let pipelines = (sharers / block.cp.max(1)).saturating_mul(block.micro_batch).max(1);
+        let taken = TakenMicrobatches::of(&self.base, pp, self.base.global_batch / pipelines);
+        (variant, pp, chunks, recompute, sharers > 1, combined, taken)
     }
 
     /// True if the software runs the sizes of `block` together under a ZeRO stage, or the search does not ask.
@@ -266,7 +270,7 @@ impl Space {
     }
     fn members_of(&self, block: &Block) -> Vec<Member> {
         let run = self.trained(block);
-        let (.., shared, combined) = self.members_key(block);
+        let (.., shared, combined, taken) = self.members_key(block);
         let axes = &self.axes;
         // States that leave the GPU have to be sharded first.
         let least = run.offload.least_zero(run);
@@ -286,9 +290,10 @@ impl Space {
             zero >= least && (shared || Some(&zero) == alone) && !idle && whole
         };
         let stack = run.stack.preset_row();
+        let runs = |schedule: Schedule| !axes.able || block.pp == 1 || taken.are_run_by(stack, schedule);
         let schedules = self.schedules(block.pp).into_iter();
         schedules
-            .filter(|chunks| chunks.each == block.chunks)
+            .filter(|chunks| chunks.each == block.chunks && runs(chunks.schedule))
             .flat_map(|chunks| {
                 let stages = axes.zero.iter().copied();
                 stages.map(move |zero| Member { chunks, zero })

@@ -104,7 +104,11 @@ pub(crate) fn has_whole_groups(spec: &Spec) -> bool {
 
 /// p ≤ g ≤ m and a last group that is whole or holds at least p: what Megatron-LM accepts and what always runs.
 fn is_megatron_legal(spec: &Spec, g: u32) -> bool {
-    let (p, m) = (spec.pp, spec.microbatches);
+    takes_group(spec.pp, spec.microbatches, g)
+}
+
+/// True if Megatron-LM takes m micro-batches on p ranks in groups of g.
+pub(crate) fn takes_group(p: u32, m: u32, g: u32) -> bool {
     p <= g && g <= m && (m % g == 0 || m % g >= p)
 }
 
@@ -164,11 +168,21 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     warnings
 }
 
-/// The warning that PyTorch refuses m micro-batches: where m mod max(1, ⌊m/p⌋) ≠ 0.
+/// True if PyTorch takes m micro-batches on p ranks: where m mod max(1, ⌊m/p⌋) = 0.
+pub(crate) const fn takes_rounds(p: u32, m: u32) -> bool {
+    m.is_multiple_of(rounds(p, m))
+}
+
+/// Rounds of PyTorch's interleaving, max(1, ⌊m/p⌋).
+const fn rounds(p: u32, m: u32) -> u32 {
+    if m < p { 1 } else { m / p }
+}
+
+/// The warning that PyTorch refuses m micro-batches.
 pub(crate) fn warn_rounds(spec: &Spec) -> Option<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
-    let rounds = (m / p).max(1);
-    if m % rounds == 0 {
+    let rounds = rounds(p, m);
+    if takes_rounds(p, m) {
         return None;
     }
     let nearest = m / rounds * rounds;
