@@ -4,12 +4,13 @@ use crate::common::random::{Random, random_run};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{evaluate, report};
 use shardscope::core::run::{Based, CpComm, OneOf, Run, Schedule};
-use shardscope::core::search::better::{Betters, Gain, Reason};
+use shardscope::core::search::better::{Better, Betters, Gain, Reason};
 use shardscope::core::search::ladder::{Ladder, LadderEnd};
 use shardscope::core::search::session::{PlanQuery, PlanResult, PlanSession};
 use shardscope::core::search::{PlanRequest, can_run, serves, tie};
 use shardscope::core::time::PartKind;
 use shardscope::core::units::{MemoryUnit, SMALLEST_PRINTED};
+use shardscope::io::link::decode;
 use shardscope::view::node::markup::Action;
 use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
 
@@ -73,6 +74,16 @@ fn hold(run: &Run, betters: &Betters) {
         let cause = better.cause.unwrap_or_else(|| panic!("no cause of {:?}", better.gain));
         assert!(cause.before > cause.after, "{cause:?}");
     }
+    // What a title says of one card is true beside the others.
+    let of = |gain: Gain| betters.list.iter().filter(move |better| better.gain == gain);
+    let hours = |better: &Better| better.figures.time_s.0 * better.run.gpus as f64;
+    for fewer in of(Gain::Gpus) {
+        assert!(of(Gain::Time).chain(of(Gain::Split)).all(|other| hours(fewer) < hours(other)));
+    }
+    for fastest in of(Gain::Fits) {
+        let limit = |other: &Better| other.figures.time_s.0 * (1.0 + tie(run));
+        assert!(of(Gain::Change).all(|other| fastest.figures.time_s.0 <= limit(other)));
+    }
     for tight in &betters.tight {
         assert_eq!(report(&tight.run).unwrap().memory.overall(), Verdict::Tight);
         assert!(kinds.iter().all(|kind| *kind != Gain::Time), "tight ones only where none that fits is faster");
@@ -98,6 +109,15 @@ fn applying_a_suggestion_gives_what_it_said() {
     }
     println!("{suggested} suggestions for {tried} runs");
     assert!(suggested > 3);
+}
+
+/// Host offload is no layout of the search: a change with it that is faster than every layout leaves none called fastest.
+#[test]
+fn the_fastest_that_fits_is_not_slower_than_the_change_beside_it() {
+    let link = "v=1&gpu=rtx-4090&gpus=1&tp=1&pp=1&seq_len=2048&micro_batch=4&global_batch=16&adapter.method=lora";
+    for run in [decode(link).run, Run { gpus: 8, ..Run::default() }, Run::default()] {
+        hold(&run, &betters(&run));
+    }
 }
 
 /// The panel says "fits" of a layout, and the page says the same of it once it is used.

@@ -182,7 +182,7 @@ const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static str, &'stati
         Gain::Fewest if is_more => (MORE_GPUS, "c-weight"),
         Gain::Fits => ("Fastest that fits", "c-forward"),
         Gain::Change => ("Smallest change that fits", "c-recompute"),
-        Gain::Length => ("Longest sequence that fits", "c-activations"),
+        Gain::Length => ("Longest sequence, this layout", "c-activations"),
         Gain::Adapter => ("An adapter that fits", "c-weight"),
         Gain::Fewest => ("Fewest GPUs", "c-weight"),
         Gain::Batch => ("Larger batch", "c-backward"),
@@ -194,12 +194,15 @@ const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static str, &'stati
     }
 }
 
+/// As [`kind`], of a sequence that was halved until some layout fits.
+const SHORTENED: (&str, &str) = ("Shorter sequence, any layout", "c-activations");
+
 /// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what
 /// can be done about it.
 struct Card {
     gain: Gain,
-    /// One setting changes, and the GPUs are more than the Run's.
-    changes: (bool, bool),
+    /// Words of the gain and their colour.
+    kind: (&'static str, &'static str),
     /// The layout.
     run: Arc<Run>,
     name: Message,
@@ -216,7 +219,7 @@ struct Card {
 
 impl Card {
     fn view(self) -> Node {
-        let (kind, colour) = kind(self.gain, self.changes.0, self.changes.1);
+        let (kind, colour) = self.kind;
         let (class, mark) = words::sign(self.verdict.0);
         // A gain that may be none is not offered as one.
         let used = if self.gain == Gain::Equal {
@@ -451,7 +454,7 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
     let changed = changes(&better.run, own).into_iter().filter(|change| !FOLLOW.contains(&change.field.key)).count();
     Card {
         gain: better.gain,
-        changes: (changed == 1, better.run.gpus > own.gpus),
+        kind: if is_own { SHORTENED } else { kind(better.gain, changed == 1, better.run.gpus > own.gpus) },
         run: Arc::new(better.run.clone()),
         name,
         figure,
@@ -625,17 +628,35 @@ fn adapter_name(other: &Run, own: &Run) -> Message {
     Message::joined(" · ", method.into_iter().chain(tokens).chain(layout))
 }
 
-/// What differs, in the field's own terms; where these have no word for it, every setting with its value: what goes to
-/// the host, the precision.
+/// Settings that [`differences`] says in the field's own terms.
+const IN_TERMS: [&str; 14] = [
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "etp",
+    "zero",
+    "micro_batch",
+    "schedule",
+    "virtual_stages",
+    "recompute",
+    "recompute.layers",
+    "recompute.budget",
+    "sequence_parallel",
+    "stage_layers",
+];
+
+/// All that differs: in the field's own terms, then every setting that these have no word for, with its value: what
+/// goes to the host, the precision, which modules are recomputed.
 fn change_name(other: &Run, own: &Run) -> Message {
-    let named = differences(other, own);
-    if !named.is_empty() {
-        return named;
-    }
+    let by_modules = matches!(other.recompute, Recompute::Modules(_));
+    let recompute = if by_modules { own.recompute.clone() } else { other.recompute.clone() };
+    let named = differences(&Run { recompute, ..other.clone() }, own);
     // How much memory the host has is no change: what it needs stands in the reasons.
-    let shown = changes(other, own).into_iter().filter(|change| change.field.key != "host_memory_gib");
-    let said = shown.map(|change| t!("{field}: {to}", field = change.field.label, to = change.to));
-    Message::joined(", ", said.collect::<Vec<_>>())
+    let is_said = |key: &str| key == "host_memory_gib" || IN_TERMS.contains(&key);
+    let others = changes(other, own).into_iter().filter(|change| !is_said(change.field.key));
+    let others = others.map(|change| t!("{field}: {to}", field = change.field.label, to = change.to));
+    Message::joined(", ", Some(named).into_iter().filter(|named| !named.is_empty()).chain(others))
 }
 
 /// The cause in a sentence: what is set differently, and the quantity before and after.
@@ -1177,6 +1198,11 @@ mod tests {
         let title = change_name(&other, &own).to_string();
         assert!(title.contains("Offload optimizer: ") && !title.contains("Host memory"), "{title}");
         assert_eq!(change_name(&Run { tp: 8, ..own.clone() }, &own).to_string(), "TP 8 instead of 2");
+        // None of several changes is left out.
+        let both = change_name(&Run { tp: 8, ..other.clone() }, &own).to_string();
+        assert_eq!(both, format!("TP 8 instead of 2, {title}"));
+        let modules = own.with_texts(&[("recompute.modules", "mlp".to_owned())]).unwrap();
+        assert_eq!(change_name(&modules, &own).to_string(), "Recomputed modules: mlp");
         // What the press sets of the host is said before it.
         let said = assumed_host(&own, &other, MemoryUnit::Gib).unwrap().to_string();
         assert!(said.contains("It assumes hosts of 192.0 GiB a node"), "{said}");

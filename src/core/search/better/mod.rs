@@ -237,7 +237,19 @@ impl Improving {
                 self.found.list.extend(better);
             }
         }
+        self.drop_slower_fit();
         spent.unwrap_or(1)
+    }
+
+    /// Takes out the fastest layout that fits where a change keeps the layout, trains the same and is faster: what goes
+    /// to the host is no layout of the search.
+    fn drop_slower_fit(&mut self) {
+        let list = &mut self.found.list;
+        let time = |better: &Better| better.figures.time_s.0;
+        let changed = list.iter().find(|better| better.gain == Gain::Change).map(time);
+        if let Some(changed) = changed {
+            list.retain(|better| better.gain != Gain::Fits || time(better) <= changed * (1.0 + self.tie));
+        }
     }
 
     /// Adds other layers a stage in the own layout, before the rest, where that takes less time beyond what can be told
