@@ -49,6 +49,13 @@ fn takes_microbatches(run: &Run) -> bool {
     run.pp == 1 || taken.are_run_by(run.stack.preset_row(), run.schedule)
 }
 
+/// True if every stage of an even split has a layer: software cuts layers, not parts of them. A split that is given
+/// says itself what its stages hold.
+fn has_layers(run: &Run) -> bool {
+    let layers = run.model.resolve().map_or(u64::MAX, |model| model.layers);
+    run.stage_layers.is_some() || run.pp.saturating_mul(run.virtual_stages) <= layers
+}
+
 /// True if `stack` runs these sizes of a layout together.
 pub(crate) fn combines(stack: &Stack, cuts: CombinedCuts) -> bool {
     stack.trainer.combines(cuts)
@@ -62,11 +69,12 @@ pub(crate) fn cuts_base(run: &Run) -> bool {
 /// True if the software of `run` can run its layout.
 pub fn can_run(run: &Run) -> bool {
     let stack = run.stack.preset_row();
-    let able = stack.trainer.abilities();
+    let able = stack.abilities();
     let Run { tp, cp, ep, etp, zero, cp_comm: exchange, .. } = *run;
     let sizes = [(run.tp, able.tensor), (run.cp, able.context), (run.ep, able.experts)];
     pipes(stack, run.pp, run.schedule, run.zero)
         && takes_microbatches(run)
+        && has_layers(run)
         && run.zero <= able.zero
         && sizes.iter().all(|(size, able)| *able || *size == 1)
         && (run.tp == 1 || cuts_base(run))
@@ -92,5 +100,23 @@ mod tests {
             assert!(!can_run(&run(stack, "interleaved-1f1b", "256")), "{stack}");
         }
         assert!(!can_run(&run("megatron-2025", "interleaved-overlap", "256")));
+    }
+
+    /// `CHANGELOG.md` of Megatron-LM: its FSDP is newer than Megatron Core 0.9, the last of 2024. A layer is not cut
+    /// over two stages: Llama 3.1 405B has 126.
+    #[test]
+    fn a_version_runs_what_it_has_and_a_stage_has_a_layer() {
+        let sharded = |stack| {
+            let run = Run { zero: 2, pp: 1, ..Run::default() };
+            can_run(&run.with_texts(&[("stack", stack)]).unwrap())
+        };
+        assert!(sharded("megatron-2025") && !sharded("megatron-2024") && !sharded("nemo-2024"));
+        let chunks = |v: &str| {
+            let edits =
+                [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "16"), ("global_batch", "256")];
+            let run = Run::default().with_texts(&edits).unwrap();
+            can_run(&run.with_texts(&[("schedule", "interleaved-1f1b"), ("virtual_stages", v)]).unwrap())
+        };
+        assert!(chunks("4") && !chunks("8"));
     }
 }

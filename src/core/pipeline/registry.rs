@@ -107,7 +107,7 @@ impl ScheduleInfo {
     }
     /// True if `stack` runs pipelines under it.
     pub fn is_run_by(&self, stack: &Stack) -> bool {
-        stack.trainer.abilities().pipeline && self.called(stack.trainer).is_some()
+        stack.abilities().pipeline && self.called(stack.trainer).is_some()
     }
     /// `option` changes it.
     pub fn uses(&self, option: &str) -> bool {

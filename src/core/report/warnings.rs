@@ -79,7 +79,7 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
         return None;
     }
     let software = verbatim(stack.choice.label);
-    if !stack.trainer.abilities().pipeline {
+    if !stack.abilities().pipeline {
         let message = t!("{software} runs no pipeline: the figures are what one would take", software);
         return Some(Issue::warning("pp", message));
     }

@@ -277,7 +277,8 @@ fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node
         Form::Frame | Form::Element if is_framed => {
             let lang = state.view.lang.get().or_else(|| state.view.language.get());
             let source = framed(state, panel, theme, lang);
-            el("iframe", &[("class", "live"), ("src", &source)], &[]).label("The frame, live")
+            // Another frame for each address: one that is there keeps its panel where the fragment alone changes.
+            el("iframe", &[("class", "live"), ("src", &source)], &[]).label("The frame, live").keyed(&source)
         }
         Form::Card if panel == Embed::Schedules && is_compared() => state.view.gallery.with(|look| {
             let run = &evaluation.scenario.run;

@@ -1,6 +1,6 @@
 //! Ways to cut a model that training programs offer beside data parallelism.
 
-use super::Trainer;
+use super::{Stack, Trainer};
 use crate::run::{CpComm, CrossEntropy, Objective};
 
 /// Ways to cut a model.
@@ -31,6 +31,15 @@ pub struct CombinedCuts {
 const EVERY: Abilities = Abilities { tensor: true, pipeline: true, context: true, experts: true, zero: 3 };
 /// Sharding of parameters alone.
 const SHARDS: Abilities = Abilities { tensor: false, pipeline: false, context: false, experts: false, zero: 3 };
+
+impl Stack {
+    /// What its program can cut, in this version: Megatron-FSDP, which shards gradients and weights, is newer than
+    /// Megatron Core 0.9 (`CHANGELOG.md` of Megatron-LM, 0.12 and 0.13).
+    pub const fn abilities(&self) -> Abilities {
+        let every = self.trainer.abilities();
+        if self.before_fsdp { Abilities { zero: 1, ..every } } else { every }
+    }
+}
 
 impl Trainer {
     /// True if its main branch, or a program built on it, trains `objective`, read in November 2026:

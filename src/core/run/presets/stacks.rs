@@ -42,9 +42,17 @@ pub struct Stack {
     /// The program that it is a version or a configuration of.
     pub trainer: Trainer,
     pub software: Software,
+    /// It is older than Megatron-FSDP.
+    pub before_fsdp: bool,
     pub source: &'static Source,
     /// Description, and the origin of each decision.
     pub remark: &'static str,
+}
+
+impl Stack {
+    const fn before_fsdp(self) -> Self {
+        Self { before_fsdp: true, ..self }
+    }
 }
 
 const fn stack(
@@ -55,7 +63,7 @@ const fn stack(
     source: &'static Source,
     remark: &'static str,
 ) -> Stack {
-    Stack { choice: Choice { id, label }, trainer, software, source, remark }
+    Stack { choice: Choice { id, label }, trainer, software, before_fsdp: false, source, remark }
 }
 
 /// Megatron Core of 2024; its host time is fitted to its runs.
@@ -169,7 +177,8 @@ pub static STACKS: &[Stack] = &[
         MEGATRON_2024,
         &MEGATRON,
         "core 0.6 to 0.9: FlashAttention-2, unfused loss, eager launches",
-    ),
+    )
+    .before_fsdp(),
     stack(
         "megatron-2021",
         "Megatron-LM 2021",
@@ -182,7 +191,8 @@ pub static STACKS: &[Stack] = &[
         },
         &NARAYANAN_2021,
         "scores in memory; neither gradients nor tensor-parallel messages overlap",
-    ),
+    )
+    .before_fsdp(),
     stack(
         "megatron-2025",
         "NeMo 2, Megatron-LM 2025",
@@ -297,7 +307,8 @@ pub static STACKS: &[Stack] = &[
         &NEMO,
         "Megatron core 0.8 and Transformer Engine 1.8 (software component versions of NeMo Framework 24.07): \
             userbuffers and fused attention as in 2025, the loss unfused",
-    ),
+    )
+    .before_fsdp(),
     stack(
         "nanotron",
         "nanotron",

@@ -8,7 +8,7 @@ use crate::search::axes::{Axes, SplitRule};
 /// The sizes that the software of `run` can cut, without context parallelism, recomputation or sharding of more than
 /// states.
 pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
-    let abilities = run.stack.preset_row().trainer.abilities();
+    let abilities = run.stack.preset_row().abilities();
     let every = Axes::of(run)?;
     let kept = |list: Vec<u64>, able: bool| if able { list } else { vec![1] };
     let least = run.offload.least_zero(run);
@@ -33,12 +33,12 @@ pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
 /// True if its software shards parameters before it does anything else.
 fn shards_first(run: &Run) -> bool {
     let row = run.stack.preset_row();
-    run.training_gpus() > 1 && (row.software.fsdp || !row.trainer.abilities().pipeline)
+    run.training_gpus() > 1 && (row.software.fsdp || !row.abilities().pipeline)
 }
 
 /// Sizes of context parallelism that the software can use, ascending.
 pub(super) fn contexts(run: &Run) -> Result<Vec<u64>, Vec<Issue>> {
-    let able = run.stack.preset_row().trainer.abilities().context;
+    let able = run.stack.preset_row().abilities().context;
     let list = Axes::of(run)?.cp.into_iter();
     Ok(list.filter(|cp| *cp == 1 || able && run.seq_len.is_multiple_of(*cp)).collect())
 }
@@ -65,7 +65,7 @@ pub(super) fn rungs(run: &Run) -> Result<Vec<Axes>, Vec<Issue>> {
     }
     add(with(Recompute::Full));
     if !shards_first(run) && run.training_gpus() > 1 {
-        let most = row.trainer.abilities().zero;
+        let most = row.abilities().zero;
         for zero in [2, 3].into_iter().filter(|zero| *zero <= most) {
             let recompute = vec![Recompute::None, Recompute::Full];
             // Megatron-LM refuses both with a pipeline.
