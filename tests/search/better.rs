@@ -120,6 +120,17 @@ fn the_fastest_that_fits_is_not_slower_than_the_change_beside_it() {
     }
 }
 
+/// `DualPipe` asks for twice as many micro-batches as ranks: with fewer the batch is the loss, and a card says so.
+#[test]
+fn a_batch_that_leaves_no_pairs_is_a_loss() {
+    let link = "v=1&model=deepseek-v3&gpu=h800-sxm-80gb&gpus=2048&tp=8&pp=2&ep=256&schedule=dualpipe&stack=deepseek-v3\
+        &recompute=full";
+    let run = decode(link).run;
+    let betters = betters(&run);
+    hold(&run, &betters);
+    assert!(betters.list.iter().any(|better| better.gain == Gain::Batch), "{:?}", betters.list);
+}
+
 /// The panel says "fits" of a layout, and the page says the same of it once it is used.
 #[test]
 fn what_the_panel_says_of_a_layout_is_what_the_page_says_after_use() {

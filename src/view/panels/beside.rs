@@ -11,6 +11,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::report::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits, report};
 use shardscope_core::search::can_run;
+use shardscope_core::search::paired::FOR_PAIRS;
 use shardscope_core::traffic::{Beside, Traffic};
 
 /// Height of a lane, of the words above two of them, of the gap below, and of the axis.
@@ -69,9 +70,6 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>, unit: Mem
     ];
     el("div", &[("class", "beside")], &parts)
 }
-
-/// Micro-batches for each pipeline rank with which most passes run in pairs: a half of the ranks fills and drains.
-const FOR_PAIRS: u64 = 4;
 
 /// The batch with which passes run in pairs, where none does for want of micro-batches.
 fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits, unit: MemoryUnit) -> Node {

@@ -899,20 +899,24 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
         Some(at) => {
             let card = names(&list, own).swap_remove(at);
             t!(
-                "The main loss that layouts differ in: {loss}, {share} of the step. The card \"{card}\" lessens it.",
+                "The largest loss that a layout can lessen: {loss}, {share} of the step. The card \"{card}\" lessens it.",
                 loss,
                 share,
                 card
             )
         }
         None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
-            t!("The main loss that only tight layouts lessen: {loss}, {share} of the step.", loss, share)
+            t!(
+                "The largest loss that a layout can lessen: {loss}, {share} of the step. Only tight layouts lessen it.",
+                loss,
+                share
+            )
         }
         None if list.is_empty() => {
-            t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)
+            t!("The largest loss that layouts differ in: {loss}, {share} of the step.", loss, share)
         }
         None => {
-            t!("The main loss that layouts differ in: {loss}, {share} of the step. No card lessens it.", loss, share)
+            t!("The largest loss that layouts differ in: {loss}, {share} of the step. No card lessens it.", loss, share)
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A larger batch, where few micro-batches a pipeline are the loss: the idle share of 1F1B is `(p - 1) / (m + p - 1)`
-//! (GPipe 2019), so twice the micro-batches m nearly halve it.
+//! (GPipe 2019), so twice the micro-batches m nearly halve it; and a schedule that pairs passes pairs none below a count.
 
 use crate::report::{Report, plain_report as report};
 use crate::run::Run;
 use crate::search::fastest::serves;
+use crate::search::paired::FOR_PAIRS;
 use crate::search::ranking::{Figures, cost};
 
 /// Times the batch, at most.
@@ -19,7 +20,10 @@ const WORK: u64 = 200_000;
 /// this took. `own` is the report of `run`, `tie` the share of a step that is not told apart.
 pub(super) fn larger_batch(run: &Run, own: &Report, tie: f64) -> (Option<(Run, Figures)>, u64) {
     let mut spent = 1;
-    if run.pp < 2 || own.pipeline.bubble_fraction < IDLE || run.microbatch_lengths.is_some() {
+    // Below so many micro-batches no messages hide behind another micro-batch.
+    let lacks_pairs = run.schedule.pairs_passes() && own.layout.microbatches < FOR_PAIRS * run.pp;
+    let is_loss = own.pipeline.bubble_fraction >= IDLE || lacks_pairs;
+    if run.pp < 2 || !is_loss || run.microbatch_lengths.is_some() {
         return (None, spent);
     }
     let a_token = |figures: &Figures, run: &Run| figures.time_s.0 / run.global_batch as f64;
