@@ -17,7 +17,7 @@ pub use able::can_run;
 pub(crate) use able::{TakenMicrobatches, combines, cuts_base, pipes};
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
-pub use splits::{BalancedSplits, LayerSplit, balance};
+pub use splits::{BalancedSplits, LayerSplit, balance, tower_off};
 pub use tower::{TowerTimelines, tower_timelines};
 
 use crate::report::{LayerSplits, MAX_OPS_AT_ONCE, Refusal, Report, Reported, by_rank, effort_of, evaluate};

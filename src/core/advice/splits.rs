@@ -3,7 +3,7 @@
 
 use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;
-use crate::message::Message;
+use crate::message::{FigureKey, Message, verbatim};
 use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
 use crate::report::{Evaluation, LayerSplits, Pair, SplitFigures, SplitOrigin, evaluate};
@@ -181,6 +181,36 @@ pub fn balance(evaluation: &Evaluation) -> Option<BalancedSplits> {
     }
     sort_by(&mut balance.splits, |a, b| a.origins[0].cmp(&b.origins[0]));
     Some(balance)
+}
+
+/// Says how far a published step of a run with a vision tower on the same kind of GPUs is from its computed one; none
+/// for a run without a tower, and where no such step is far off.
+pub fn tower_off(evaluation: &Evaluation) -> Option<Message> {
+    evaluation.scenario.model.vision?;
+    let gpu = &evaluation.scenario.run.gpu;
+    // Read where the names are in its settings.
+    let has_tower = |published: &&PublishedRun| published.settings.iter().any(|part| part.contains("vision"));
+    PUBLISHED.iter().filter(has_tower).find_map(|published| {
+        let measured = published.measured.iter().find_map(|figure| match figure {
+            Measured::Step(seconds) => Some(Seconds(*seconds)),
+            _ => None,
+        })?;
+        let run = published.run();
+        let computed = evaluate(&run).ok().filter(|_| run.gpu == *gpu)?.report.step.time_s;
+        let says = |field: &str, time: Seconds| {
+            let (field, scope) = (format!("published:{field}"), published.name.to_owned());
+            Message::figure(show_seconds(time), FigureKey { field, scope })
+        };
+        (1.0 - computed / measured > FAR_OFF).then(|| {
+            t!(
+                "{name} on these GPUs was measured at {measured} a step and computes to {computed}: a step with a \
+                    vision tower may take several times as long as computed here.",
+                name = verbatim(published.name),
+                measured = says("measured step", measured),
+                computed = says("step.time_s", computed)
+            )
+        })
+    })
 }
 
 /// `run` without its layers a stage, its measured step and its loading: two runs that differ in nothing else become
