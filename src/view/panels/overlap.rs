@@ -236,7 +236,7 @@ fn ratio(row: &OverlapRow, scope: &Scope) -> Node {
     let open = row.not_hidden_s.0 / row.comm_s.0;
     let whole = if ratio < 1.0 && open > 0.01 && row.traffic != Traffic::Pp {
         let words = t!(
-            "{open} of the wire time is uncovered",
+            "on the busiest rank {open} of the wire time is uncovered",
             open = scope.says("overlap:uncovered share", show_percent(open))
         );
         Node::from_iter([figure, text(" "), leaf("small", "", words)])
