@@ -34,7 +34,7 @@ pub use example::{MadeDelays, data_parallel_seconds, example_trace, made_trace};
 pub use expected::{ExpectedStep, StepShare, shares};
 pub use hypotheses::{CountedAs, StatedUtilisation, counted, definition, stated_settings, unlike, without_parts};
 pub use lanes::{LaneKind, LaneSpan, MeasuredLanes, TraceLanes, seen};
-pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, out_of_memory};
+pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, SizeReading, out_of_memory};
 pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
 pub use ranks::{CallTable, RankWaits, SeveralRanks, several};
 pub use remedies::{Remedy, remedies};

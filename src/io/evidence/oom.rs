@@ -339,6 +339,8 @@ fn frames(found: &mut OutOfMemory, lines: &[String], at: usize) {
     if all.is_empty() {
         all = of(&lines[at..]);
     }
+    let of_fp32 = [".float()", "torch.float32", "dtype=float32"];
+    found.to_fp32 = all.last().is_some_and(|frame| of_fp32.iter().any(|words| frame.contains(words)));
     let makes = ["_init_group", "_init_optim_state", "init_optim_state"];
     let saves = |frame: &String| MOMENTS[0].1.iter().any(|word| frame.contains(word));
     if all.iter().any(|frame| makes.iter().any(|word| frame.contains(word))) {

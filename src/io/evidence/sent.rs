@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{
     CallTable, CauseId, Comparison, Diagnosis, Fingerprint, FoundCause, GapRow, KernelRow, MeasuredLanes, MemoryFound,
     MemoryTrend, MessageRow, Moment, OutOfMemory, PartRow, RankTrace, RankWaits, Remedy, RlRow, SeveralRanks,
-    StepSeries, StepShare, WorkerOp, WorkerRatios, WorkerTimes,
+    SizeReading, StepSeries, StepShare, WorkerOp, WorkerRatios, WorkerTimes,
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::memory::Component;
@@ -53,9 +53,10 @@ impl From<SentIssue> for Issue {
 }
 
 /// Libraries whose messages are read.
-const LIBRARIES: [&str; 3] = ["NCCL", "cuBLAS", "JAX"];
+const LIBRARIES: [&str; 6] = ["NCCL", "cuBLAS", "JAX", "vLLM", "CUDA", "HIP"];
 
 /// The fields of an [`OutOfMemory`].
+#[allow(clippy::struct_excessive_bools)] // facts of a stack that do not exclude each other
 #[derive(Serialize, Deserialize)]
 pub struct SentMemory {
     sizes: [Option<f64>; 9],
@@ -65,6 +66,7 @@ pub struct SentMemory {
     places: [Option<u64>; 3],
     moment: Option<Moment>,
     makes_states: bool,
+    to_fp32: bool,
     resumed: bool,
     trend: Option<MemoryTrend>,
 }
@@ -88,6 +90,7 @@ impl From<OutOfMemory> for SentMemory {
             places: [one.rank, one.gpu, one.step],
             moment: one.moment,
             makes_states: one.makes_states,
+            to_fp32: one.to_fp32,
             resumed: one.resumed,
             trend: one.trend,
         }
@@ -115,6 +118,7 @@ impl From<SentMemory> for OutOfMemory {
             step,
             moment: sent.moment,
             makes_states: sent.makes_states,
+            to_fp32: sent.to_fp32,
             resumed: sent.resumed,
             trend: sent.trend,
         }
@@ -294,6 +298,8 @@ sent! {
         logit_bytes: u64,
         longer: bool,
         scores: bool,
+        also: Vec<SizeReading>,
+        decides: Option<Message>,
     }
 }
 

@@ -186,3 +186,66 @@ fn messages_of_engines_and_of_the_driver_are_read() {
     assert_eq!((memory.message.asked, memory.short, memory.message.library), (None, None, Some("CUDA")));
     assert!(diagnosis.verdict.to_string().contains("ran out of memory"), "{}", diagnosis.verdict);
 }
+
+/// 8,192 tokens of 128,256 words in fp32, 3.91 GiB, beside a run at TP 2: logits without TP, or of twice the tokens, in
+/// fp32, or of four times in bf16. All are one product, and no cause is of one of them alone.
+#[test]
+fn a_size_of_several_tensors_is_said_to_be_of_all() {
+    let page = run_with(&[("model", "llama-3.1-8b"), ("gpus", "8"), ("tp", "2"), ("pp", "1"), ("global_batch", "64")]);
+    assert_eq!((page.micro_batch, page.seq_len), (1, 8192));
+    let (diagnosis, memory) = found(&message(["3.91", "1.20", "77.91", "20.10", "2.80"]), &page);
+    let what = memory.fingerprint.unwrap();
+    let sizes = std::iter::once((what.tokens.unwrap(), what.logit_bytes, false))
+        .chain(what.also.iter().map(|other| (other.tokens, other.logit_bytes, other.whole_vocabulary)));
+    let sizes: Vec<f64> = sizes
+        .map(|(tokens, bytes, whole)| tokens * if whole { 128_256.0 } else { 64_128.0 } * bytes as f64 / GIB)
+        .collect();
+    assert!(sizes.len() >= 3 && what.also.iter().any(|other| other.whole_vocabulary), "{sizes:?}");
+    assert!(sizes.iter().all(|size| format!("{size:.2}") == "3.91"), "{sizes:?}");
+    assert!(what.decides.is_some());
+    assert_ne!(diagnosis.causes[0].id, CauseId::LongestSample, "{:#?}", diagnosis.causes);
+    let logits = diagnosis.causes.iter().find(|cause| cause.id == CauseId::Logits).unwrap().evidence.to_string();
+    assert!(what.also.iter().all(|other| logits.contains(&other.name.to_string())), "{logits}");
+}
+
+/// What was asked for is the logits without TP, or those of two sequences at TP 2: the rest that was held decides, of a
+/// run that failed without TP.
+#[test]
+fn what_was_held_tells_two_runs_of_one_size_apart() {
+    let page = run_with(&[
+        ("stack.base", "megatron-2025"),
+        ("model", "llama-3.1-8b"),
+        ("model.layers", "12"),
+        ("gpus", "8"),
+        ("tp", "2"),
+        ("pp", "1"),
+        ("global_batch", "64"),
+        ("cross_entropy", "megatron"),
+        ("recompute", "none"),
+    ]);
+    let [without_tp, two] = [("tp", "1"), ("micro_batch", "2")].map(|set| page.with_texts(&[set]).unwrap());
+    for (ran, other) in [(&without_tp, &two), (&two, &without_tp)] {
+        let held = tensors(ran);
+        assert!(held > 1.1 * tensors(&page) && (held / tensors(other) - 1.0).abs() > 0.1, "{held} {}", tensors(other));
+        let (diagnosis, memory) = found(&failure_of(ran, 0.0), &page);
+        assert!(!memory.fingerprint.unwrap().also.is_empty());
+        let cause = diagnosis.causes.iter().find(|cause| cause.id == CauseId::AnotherSetting).unwrap();
+        let set = page.with_texts(&cause.set).unwrap();
+        assert_eq!((set.tp, set.micro_batch), (ran.tp, ran.micro_batch), "{cause:#?}");
+    }
+}
+
+/// The FFN of GPT-3 is four times as wide as its hidden size: at TP 4 the input of the second product has the size of
+/// the hidden states. Neither is logits, which no cause of this message is then.
+#[test]
+fn hidden_states_and_a_part_of_the_ffn_are_one_size() {
+    let page = run_with(&[("model", "gpt-3-175b"), ("gpus", "64"), ("tp", "4"), ("pp", "16"), ("global_batch", "64")]);
+    let page = page.with_texts(&[("micro_batch", "4"), ("recompute", "full")]).unwrap();
+    let asked = page.micro_batch as f64 * page.seq_len as f64 * 12_288.0 * 2.0 / GIB * 1024.0;
+    let text = message(["1.00", "0.01", "77.91", "20.10", "2.80"]).replace("1.00 GiB", &format!("{asked:.2} MiB"));
+    let (diagnosis, memory) = found(&text, &page);
+    let what = memory.fingerprint.unwrap();
+    assert_eq!((what.logits, what.also.len()), (false, 1), "{what:?}");
+    assert!(what.decides.is_some());
+    assert!(diagnosis.causes.iter().all(|cause| cause.id != CauseId::Logits));
+}

@@ -2,10 +2,11 @@
 //! run of those tried that explains what was held and asked for.
 
 use super::rules::tried;
-use super::{MemoryFound, PredictedMemory};
+use super::{Fingerprint, MemoryFound, PredictedMemory};
 use crate::maths::ln;
 use crate::message::Message;
 use crate::run::{CrossEntropy, OneOf, Run};
+use crate::sort::sort_by;
 use crate::t;
 
 /// Fields and values of a change of a run.
@@ -19,8 +20,10 @@ pub(super) struct FailedRun {
     pub memory: Option<PredictedMemory>,
     /// The tensors that are predicted with `set` are those that the message says were held and asked for.
     pub is_explained: bool,
-    /// The micro-batch whose logits were asked for, if it is larger than that of the page.
-    pub micro_batch: Option<u64>,
+    /// The settings whose logits have the size that was asked for, where the page has others: each alone has it.
+    pub of_logits: Vec<Message>,
+    /// Those of them, besides `set`, whose tensors are what was held and asked for as well.
+    pub also: Vec<Message>,
     /// `set` in words.
     pub words: Vec<Message>,
 }
@@ -39,37 +42,24 @@ impl FailedRun {
             return None;
         }
         let place = found.place();
-        let micro_batch = larger_micro_batch(found, run);
-        let known =
-            micro_batch.map(|batch| (vec![t!("micro-batch {batch}", batch)], vec![("micro_batch", batch.to_string())]));
-        let known: TriedChange = known.unwrap_or_default();
-        let needed = allocated + found.message.asked.unwrap_or(0.0);
-        let mut nearest: Option<(f64, Self)> = None;
-        for loss in losses(found, run) {
-            for recompute in recomputations(run) {
-                let parts = [known.clone(), loss.clone(), recompute];
-                let (words, set): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-                let (words, set) = (words.concat(), set.concat());
-                let Some(memory) = tried(Some(run), place, &set) else {
-                    continue;
-                };
-                let [low, likely, high] = memory.tensors();
-                let off = ln(needed / likely).abs();
-                let is_nearer = nearest.as_ref().is_none_or(|(best, _)| off < *best);
-                if (low..=high).contains(&needed) && is_nearer {
-                    let memory = Some(memory);
-                    nearest = Some((off, Self { set, memory, is_explained: true, micro_batch, words }));
-                }
-            }
+        let mut known = other_logits(found, run);
+        let of_logits: Vec<Message> = known.iter().flat_map(|(words, _)| words.clone()).collect();
+        if known.is_empty() {
+            known.push(TriedChange::default());
         }
-        Some(nearest.map_or_else(
-            || {
-                let (words, set) = known;
-                let memory = tried(Some(run), place, &set);
-                Self { set, memory, is_explained: false, micro_batch, words }
-            },
-            |(_, explained)| explained,
-        ))
+        let needed = allocated + found.message.asked.unwrap_or(0.0);
+        let of_each = known.iter().map(|known| nearest(known, needed, found, run));
+        let mut explaining: Vec<(f64, Self)> = of_each.into_iter().flatten().collect();
+        sort_by(&mut explaining, |a: &(f64, Self), b| a.0.total_cmp(&b.0));
+        let mut explaining = explaining.into_iter().map(|(_, failed)| failed);
+        if let Some(first) = explaining.next() {
+            let also = explaining.map(|failed| Message::joined(", ", failed.words)).collect();
+            return Some(Self { of_logits, also, ..first });
+        }
+        // Settings of which only one is true are none that are known.
+        let (words, set) = if known.len() == 1 { known.remove(0) } else { TriedChange::default() };
+        let memory = tried(Some(run), place, &set);
+        Some(Self { set, memory, is_explained: false, of_logits, also: Vec::new(), words })
     }
 
     /// The run itself; none if nothing that was tried explains the message.
@@ -78,10 +68,35 @@ impl FailedRun {
     }
 }
 
+/// The nearest of the runs with `known`, with each loss and recomputation, whose tensors are the `needed` bytes that
+/// were held and asked for, and how far they are from it; none where none has as many.
+fn nearest(known: &TriedChange, needed: f64, found: &MemoryFound, run: &Run) -> Option<(f64, FailedRun)> {
+    let mut best: Option<(f64, FailedRun)> = None;
+    for loss in losses(found, run) {
+        for recompute in recomputations(run) {
+            let parts = [known.clone(), loss.clone(), recompute];
+            let (words, set): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+            let (words, set) = (words.concat(), set.concat());
+            let Some(memory) = tried(Some(run), found.place(), &set) else {
+                continue;
+            };
+            let [low, likely, high] = memory.tensors();
+            let off = ln(needed / likely).abs();
+            let is_nearer = best.as_ref().is_none_or(|(nearest, _)| off < *nearest);
+            if (low..=high).contains(&needed) && is_nearer {
+                let (of_logits, also) = (Vec::new(), Vec::new());
+                let memory = Some(memory);
+                best = Some((off, FailedRun { set, memory, is_explained: true, of_logits, also, words }));
+            }
+        }
+    }
+    best
+}
+
 /// The loss as it is, and the unfused one where logits in fp32 were asked for and the run's loss has none.
 fn losses(found: &MemoryFound, run: &Run) -> Vec<TriedChange> {
     let mut all = vec![TriedChange::default()];
-    let is_wide = found.fingerprint.as_ref().is_some_and(|what| what.logit_bytes == 4);
+    let is_wide = found.fingerprint.as_ref().is_some_and(Fingerprint::has_wide_logits);
     if is_wide && run.software().cross_entropy != CrossEntropy::Megatron {
         let unfused = vec![("cross_entropy", CrossEntropy::Megatron.id().to_owned())];
         all.push((vec![t!("a loss that is not fused")], unfused));
@@ -101,12 +116,27 @@ fn recomputations(run: &Run) -> Vec<TriedChange> {
     std::iter::once(TriedChange::default()).chain(others).collect()
 }
 
-/// The micro-batch, larger than that of the run, whose logits have the size that was asked for.
-fn larger_micro_batch(found: &MemoryFound, run: &Run) -> Option<u64> {
-    let tokens = found.fingerprint.as_ref().filter(|what| what.logits && what.longer)?.tokens?;
+/// Settings of other runs whose logits have the size that was asked for: larger micro-batches, and no TP. Empty where
+/// a tensor of the run itself has that size.
+fn other_logits(found: &MemoryFound, run: &Run) -> Vec<TriedChange> {
+    let Some(what) = found.fingerprint.as_ref().filter(|what| what.logits && what.longer) else {
+        return Vec::new();
+    };
+    let batches = what.longer_tokens().into_iter().filter_map(|tokens| larger_micro_batch(tokens, run));
+    let batches = batches.map(|batch| (vec![t!("micro-batch {batch}", batch)], vec![("micro_batch", batch)]));
+    let without_tp = what.may_be_whole_vocabulary().then(|| (vec![t!("no TP")], vec![("tp", 1)]));
+    let all = batches.chain(without_tp).map(|(words, set)| {
+        let set: SetFields = set.into_iter().map(|(key, value)| (key, value.to_string())).collect();
+        (words, set)
+    });
+    let works = |(_, set): &TriedChange| tried(Some(run), found.place(), set).is_some();
+    all.filter(works).collect()
+}
+
+/// The micro-batch, larger than that of the run, that has as many `tokens` on a rank.
+fn larger_micro_batch(tokens: f64, run: &Run) -> Option<u64> {
     let sequence_tokens = run.seq_len as f64 / run.cp as f64;
     let batch = crate::units::whole((tokens / sequence_tokens).round())?;
     let is_whole = (tokens / (batch as f64 * sequence_tokens) - 1.0).abs() < 0.005;
-    let works = tried(Some(run), found.place(), &[("micro_batch", batch.to_string())]).is_some();
-    (is_whole && works && batch > run.micro_batch).then_some(batch)
+    (is_whole && batch > run.micro_batch).then_some(batch)
 }

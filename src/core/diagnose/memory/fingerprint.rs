@@ -1,11 +1,13 @@
-//! Identifies the allocation that failed by its size: a tensor of the run, or logits of another number of tokens.
+//! Identifies the allocation that failed by its size: a tensor of the run, or logits of other settings. Where several
+//! tensors have that size, all of them are named.
 
 use super::{Moment, OutOfMemory};
 use crate::message::{Message, verbatim};
 use crate::run::Scenario;
+use crate::sort::sort_by;
 use crate::t;
 use crate::units::{GIB, fixed, thousands};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Two sizes count as equal if they differ by less than this share. The program prints sizes with two decimals.
 const SAME: f64 = 0.01;
@@ -13,10 +15,14 @@ const SAME: f64 = 0.01;
 /// Half of the second decimal, with which the program prints a size, and a margin for rounding: GiB.
 const PRINTED: f64 = 0.0051;
 
+/// The allocator rounds large allocations up to a multiple of this. Source: PyTorch
+/// `c10/cuda/CUDACachingAllocator.cpp`, `kRoundLarge`.
+const ROUNDED: f64 = 2.0 * 1024.0 * 1024.0;
+
 /// Bytes of a logit with the name of their format; fp32 comes first, since losses are computed in it.
 const FORMATS: [(u64, &str); 2] = [(4, "fp32"), (2, "bf16")];
 
-/// The tensor that the failed allocation was most likely for.
+/// The tensor that the failed allocation was most likely for; where several have its size, the first of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fingerprint {
     pub name: Message,
@@ -25,7 +31,7 @@ pub struct Fingerprint {
     pub tokens: Option<f64>,
     /// Relative difference between the size that was asked for and that of the tensor.
     pub off: f64,
-    /// True for logits.
+    /// True if all tensors of this size are logits.
     pub logits: bool,
     /// Bytes of a logit: 4 in fp32, which a fused loss does not store; 0 of another tensor.
     #[serde(skip)]
@@ -35,70 +41,258 @@ pub struct Fingerprint {
     /// True for the scores of attention, which FlashAttention never stores.
     #[serde(skip)]
     pub scores: bool,
+    /// Other tensors that have the same size to the precision of the message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<SizeReading>,
+    /// What tells these tensors apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decides: Option<Message>,
 }
 
-/// The logits of a sample that is longer than a micro-batch of the run: for a message whose stack is in the loss.
-fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<Fingerprint> {
-    let counts = FORMATS.map(|format| (asked / (vocab * format.0 as f64), format));
-    let is_longer = |count: &f64| (1.05 * tokens..64.0 * tokens).contains(count);
-    let (count, (logit_bytes, format)) = counts.into_iter().find(|(count, _)| is_longer(count))?;
-    // If a multiple of the micro-batch is printed as the same size, take the multiple: 3.91 GiB is 16 384 tokens.
-    let whole = (count / tokens).round() * tokens;
-    let count = if asked * (count / whole - 1.0).abs() <= PRINTED * GIB { whole } else { count };
-    Some(Fingerprint {
-        name: t!(
-            "{tokens} tokens × {vocab} words × {format}, {times} times the tokens of a micro-batch of the run",
-            tokens = fixed(count, 0),
-            vocab = words,
-            format,
-            times = fixed(count / tokens, 1)
-        ),
-        tokens: Some(count),
-        off: (0.005 * GIB / asked).min(SAME),
-        logits: true,
-        logit_bytes,
-        longer: true,
-        scores: false,
-    })
+/// A tensor that the size which was asked for may be of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeReading {
+    pub name: Message,
+    pub tokens: f64,
+    pub off: f64,
+    /// Bytes of a logit; 0 of another tensor.
+    pub logit_bytes: u64,
+    /// It has more tokens than a micro-batch of the run.
+    pub longer: bool,
+    /// True for the scores of attention.
+    pub scores: bool,
+    /// True for logits of the whole vocabulary on each rank of TP.
+    pub whole_vocabulary: bool,
 }
 
-/// The words of the vocabulary that a rank holds, and of what they are a part: "64 128 (128 256 / TP 2)".
-fn words_of(vocab: u64, tp: u64) -> Message {
-    let all = verbatim(thousands(vocab));
-    match tp {
-        0 | 1 => all,
-        tp => t!("{words} ({all} / TP {tp})", words = verbatim(thousands(vocab / tp)), all, tp),
+impl Fingerprint {
+    /// The readings of one size, the likeliest first; none without a reading. The frames of `message` tell some apart:
+    /// in the loss nothing asks for a tensor that is no logits, and what is converted to fp32 is in fp32.
+    fn of(mut readings: Vec<SizeReading>, message: &OutOfMemory) -> Option<Self> {
+        if message.moment == Some(Moment::Loss) && readings.iter().any(SizeReading::is_logits) {
+            readings.retain(SizeReading::is_logits);
+        }
+        let is_wide = |reading: &SizeReading| reading.logit_bytes == 4;
+        if message.to_fp32 && readings.iter().any(is_wide) {
+            readings.retain(is_wide);
+        }
+        let decides = what_decides(&readings);
+        let logits = readings.iter().all(SizeReading::is_logits);
+        let mut readings = readings.into_iter();
+        let SizeReading { name, tokens, off, logit_bytes, longer, scores, .. } = readings.next()?;
+        let (tokens, also) = (Some(tokens), readings.collect());
+        Some(Self { name, tokens, off, logits, logit_bytes, longer, scores, also, decides })
+    }
+
+    /// The tensors of this size in words, joined by "or".
+    pub fn names(&self) -> Message {
+        let first = self.name.clone();
+        self.also.iter().fold(first, |names, other| t!("{names}, or of {other}", names, other = &other.name))
+    }
+
+    /// True if one of the tensors of this size is logits.
+    pub(super) fn has_logits(&self) -> bool {
+        self.logit_bytes > 0 || self.also.iter().any(SizeReading::is_logits)
+    }
+
+    /// True if one of the tensors of this size is logits in fp32.
+    pub(super) fn has_wide_logits(&self) -> bool {
+        self.logit_bytes == 4 || self.also.iter().any(|reading| reading.logit_bytes == 4)
+    }
+
+    /// True if one of the tensors of this size has no more tokens than a micro-batch of the run.
+    pub(super) fn may_be_of_run(&self) -> bool {
+        !self.longer || self.also.iter().any(|reading| !reading.longer)
+    }
+
+    /// Numbers of tokens, more than a micro-batch of the run has, whose logits have this size.
+    pub(super) fn longer_tokens(&self) -> Vec<f64> {
+        let first = self.tokens.filter(|_| self.longer && self.logit_bytes > 0);
+        let others = self.also.iter().filter(|reading| reading.longer && reading.is_logits());
+        first.into_iter().chain(others.map(|reading| reading.tokens)).collect()
+    }
+
+    /// True if logits of the whole vocabulary have this size.
+    pub(super) fn may_be_whole_vocabulary(&self) -> bool {
+        self.also.iter().any(|reading| reading.whole_vocabulary)
     }
 }
 
-/// The tensor that has the size that `message` asks for: one of the run, else logits of another number of tokens. None
-/// of less than 32 MiB, which many tensors have.
+impl SizeReading {
+    fn is_logits(&self) -> bool {
+        self.logit_bytes > 0
+    }
+}
+
+/// What tells tensors of one size apart; none of one alone.
+fn what_decides(readings: &[SizeReading]) -> Option<Message> {
+    let differ = |of: fn(&SizeReading) -> bool| readings.iter().any(of) && !readings.iter().all(of);
+    let all = [
+        (differ(SizeReading::is_logits), t!("whether the stack of the message is in the loss")),
+        (differ(|reading| reading.longer), t!("the micro-batch and the sequence of what failed")),
+        (differ(|reading| reading.whole_vocabulary), t!("whether the vocabulary was split over TP")),
+        (
+            differ(|reading| reading.logit_bytes == 4) && readings.iter().all(SizeReading::is_logits),
+            t!("whether the loss converts the logits to fp32"),
+        ),
+    ];
+    let told: Vec<Message> = all.into_iter().filter(|(differs, _)| *differs).map(|(_, words)| words).collect();
+    match told.is_empty() {
+        true if readings.len() > 1 => Some(t!("the operation that the stack of the message names")),
+        true => None,
+        false => Some(Message::joined(", ", told)),
+    }
+}
+
+/// Share of `asked` by which a tensor may differ from it without the message's telling.
+fn precision(asked: f64) -> f64 {
+    let bytes = if asked < GIB { ROUNDED } else { ROUNDED.max(PRINTED * GIB) };
+    (bytes / asked).min(SAME)
+}
+
+/// Logits of a rank: tokens of a micro-batch, the vocabulary and its parts over TP.
+#[derive(Clone, Copy)]
+struct RankLogits {
+    asked: f64,
+    tokens: f64,
+    vocab: u64,
+    tp: u64,
+}
+
+impl RankLogits {
+    /// Words of the vocabulary on a rank.
+    fn words(self) -> f64 {
+        self.vocab as f64 / self.tp as f64
+    }
+
+    /// The words of the vocabulary that a rank holds, and of what they are a part: "64 128 (128 256 / TP 2)".
+    fn shown_words(self) -> Message {
+        let all = verbatim(thousands(self.vocab));
+        match self.tp {
+            0 | 1 => all,
+            tp => t!("{words} ({all} / TP {tp})", words = verbatim(thousands(self.vocab / tp)), all, tp),
+        }
+    }
+
+    /// Tokens whose logits in `bytes` have the size that was asked for.
+    fn count(self, bytes: u64) -> f64 {
+        self.asked / (self.words() * bytes as f64)
+    }
+
+    fn reading(self, name: Message, tokens: f64, off: f64, logit_bytes: u64) -> SizeReading {
+        let longer = tokens > 1.05 * self.tokens;
+        SizeReading { name, tokens, off, logit_bytes, longer, scores: false, whole_vocabulary: false }
+    }
+
+    /// The logits of a micro-batch of the run, of the whole vocabulary on each rank of TP: of a run without TP, or
+    /// with a loss that gathers them.
+    fn of_whole_vocabulary(self) -> Vec<SizeReading> {
+        let readings = FORMATS.into_iter().filter(|_| self.tp > 1).map(|(bytes, format)| {
+            let size = self.tokens * self.vocab as f64 * bytes as f64;
+            let name = t!("the logits of a micro-batch in {format}, of the whole vocabulary without TP", format);
+            let reading = self.reading(name, self.tokens, (self.asked / size - 1.0).abs(), bytes);
+            SizeReading { whole_vocabulary: true, ..reading }
+        });
+        readings.filter(|reading| reading.off <= precision(self.asked)).collect()
+    }
+
+    /// The logits of samples that are longer than a micro-batch of the run. `is_likely` is true of a likely number of
+    /// tokens.
+    fn of_longer_samples(self, is_likely: impl Fn(f64) -> bool) -> Vec<SizeReading> {
+        let readings = FORMATS.into_iter().map(|(bytes, format)| {
+            let count = self.count(bytes);
+            // If a multiple of the micro-batch is printed as the same size, take the multiple: 3.91 GiB is 16 384
+            // tokens.
+            let whole = (count / self.tokens).round() * self.tokens;
+            let is_whole = self.asked * (count / whole - 1.0).abs() <= PRINTED * GIB;
+            let count = if is_whole { whole } else { count };
+            let name = t!(
+                "{tokens} tokens × {vocab} words × {format}, {times} times the tokens of a micro-batch of the run",
+                tokens = fixed(count, 0),
+                vocab = self.shown_words(),
+                format,
+                times = fixed(count / self.tokens, 1)
+            );
+            self.reading(name, count, precision(self.asked), bytes)
+        });
+        let in_range = |count: f64| (1.05 * self.tokens..64.0 * self.tokens).contains(&count);
+        readings.filter(|reading| in_range(reading.tokens) && is_likely(reading.tokens)).collect()
+    }
+
+    /// Logits of another number of tokens than a micro-batch of the run has: of a usual sequence length, up to 64
+    /// times the tokens of a micro-batch.
+    fn of_usual_lengths(self) -> Vec<SizeReading> {
+        let lengths = [1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0];
+        let nearest = |count: f64| {
+            let off = |length: f64| (count / length - 1.0).abs();
+            lengths.into_iter().min_by(|a, b| off(*a).total_cmp(&off(*b))).map_or((f64::MAX, count), |at| (off(at), at))
+        };
+        // A tensor of the run is accepted within 1 %; this guess only within the rounding of the printed size.
+        let rounding = (0.005 * GIB / self.asked).max(0.002);
+        let readings = FORMATS.into_iter().filter_map(|(bytes, format)| {
+            let count = self.count(bytes);
+            let (off, length) = nearest(count);
+            // If the usual length is printed as the same size, take the usual length: 3.91 GiB is 16 384 tokens.
+            let shown = if self.asked * off <= PRINTED * GIB { length } else { count };
+            let name = t!(
+                "{tokens} tokens × {vocab} words × {format}, logits of another number of tokens than the run's",
+                tokens = fixed(shown, 0),
+                vocab = self.shown_words(),
+                format
+            );
+            let is_plausible = count > 256.0 && count < 64.0 * self.tokens && off <= rounding;
+            is_plausible.then(|| self.reading(name, shown, off, bytes))
+        });
+        readings.collect()
+    }
+}
+
+/// The tensor that has the size that `message` asks for: one of the run, else logits of other settings. None of less
+/// than 32 MiB, which many tensors have.
 pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<Fingerprint> {
     let asked = message.asked.filter(|asked| *asked > 32.0 * 1024.0 * 1024.0)?;
     let run = &scenario.run;
-    let tokens = run.micro_batch as f64 * run.seq_len as f64 / scenario.layout.cp as f64;
-    let vocab = scenario.model.vocab as f64 / scenario.layout.tp as f64;
-    let words = words_of(scenario.model.vocab, scenario.layout.tp);
+    let logits = RankLogits {
+        asked,
+        tokens: run.micro_batch as f64 * run.seq_len as f64 / scenario.layout.cp as f64,
+        vocab: scenario.model.vocab,
+        tp: scenario.layout.tp,
+    };
     let in_loss = message.moment == Some(Moment::Loss);
-    tensor_of_run(message, asked, tokens, scenario)
-        .or_else(|| longer_logits(asked, vocab, tokens, words.clone()).filter(|_| in_loss))
-        .or_else(|| other_logits(asked, vocab, tokens, words))
+    let whole = logits.of_whole_vocabulary();
+    let mut readings = tensors_of_run(message, logits, scenario);
+    let is_of_run = !readings.is_empty();
+    if !is_of_run && in_loss {
+        readings = logits.of_longer_samples(|_| true);
+    }
+    if readings.is_empty() {
+        readings = logits.of_usual_lengths();
+    }
+    if !is_of_run && !whole.is_empty() && readings.is_empty() {
+        // As many ranks of TP as there are times the tokens: both are one size.
+        readings = logits.of_longer_samples(|count| {
+            let times = count / logits.tokens;
+            (times - times.round()).abs() < precision(asked)
+        });
+    }
+    readings.extend(whole);
+    Fingerprint::of(readings, message)
 }
 
-/// The tensor of the run whose size is nearest to `asked`, of those within [`SAME`]. `tokens`: those of a micro-batch
-/// on one rank.
-fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scenario) -> Option<Fingerprint> {
+/// The tensors of the run whose sizes are nearest to what was asked for, of those within [`SAME`]: several where the
+/// message does not tell them apart.
+fn tensors_of_run(message: &OutOfMemory, logits: RankLogits, scenario: &Scenario) -> Vec<SizeReading> {
     // Bytes of a logit, and true for scores.
     const SCORES: (u64, bool) = (0, true);
     const OTHER: (u64, bool) = (0, false);
     let (model, run, tp) = (&scenario.model, &scenario.run, scenario.layout.tp as f64);
-    let vocab = model.vocab as f64 / tp;
-    let mut best: Option<Fingerprint> = None;
+    let RankLogits { asked, tokens, .. } = logits;
+    let vocab = logits.words();
+    let mut near: Vec<SizeReading> = Vec::new();
     let mut offer = |name: Message, size: f64, (logit_bytes, scores): (u64, bool)| {
         let off = (asked / size - 1.0).abs();
-        if size > 0.0 && off < SAME && best.as_ref().is_none_or(|best| off < best.off) {
-            let logits = logit_bytes > 0;
-            best = Some(Fingerprint { name, tokens: Some(tokens), off, logits, logit_bytes, longer: false, scores });
+        if size > 0.0 && off < SAME {
+            near.push(SizeReading { scores, ..logits.reading(name, tokens, off, logit_bytes) });
         }
     };
     for (bytes, format) in FORMATS {
@@ -106,7 +300,9 @@ fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scen
     }
     let (h, f, s) = (model.hidden as f64, model.ffn as f64 / tp, run.seq_len as f64);
     offer(t!("the input of the FFN's second product in bf16"), tokens * f * 2.0, OTHER);
-    offer(t!("both halves of a gated FFN in bf16"), tokens * 2.0 * f * 2.0, OTHER);
+    if model.gated_ffn {
+        offer(t!("both halves of a gated FFN in bf16"), tokens * 2.0 * f * 2.0, OTHER);
+    }
     offer(t!("the hidden states of a micro-batch in bf16"), tokens * h * 2.0, OTHER);
     let scores = run.micro_batch as f64 * model.heads as f64 / tp * s * s;
     offer(t!("the attention scores of a layer in bf16"), scores * 2.0, SCORES);
@@ -122,32 +318,8 @@ fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scen
         let expert = matrices * h * moe.expert_ffn as f64;
         offer(t!("the weights of an expert in bf16"), expert * 2.0, OTHER);
     }
-    best
-}
-
-/// Logits of another number of tokens than a micro-batch of the run has: of a usual sequence length, up to 64 times
-/// the tokens of a micro-batch. `vocab`: words of the vocabulary on one rank; `words`: the same in words.
-fn other_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<Fingerprint> {
-    let counts = FORMATS.map(|format| (asked / (vocab * format.0 as f64), format));
-    let plausible = counts.into_iter().filter(|(count, _)| *count > 256.0 && *count < 64.0 * tokens);
-    let lengths = [1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0];
-    let near = |count: f64| lengths.iter().map(|length| (count / length - 1.0).abs()).fold(f64::MAX, f64::min);
-    let (count, (logit_bytes, format)) = plausible.min_by(|(a, _), (b, _)| near(*a).total_cmp(&near(*b)))?;
-    // A tensor of the run is accepted within 1 %; this guess only within the rounding of the printed size.
-    let rounding = (0.005 * GIB / asked).max(0.002);
-    if near(count) > rounding {
-        return None;
-    }
-    let off = near(count);
-    // If the usual length is printed as the same size, take the usual length: 3.91 GiB is 16 384 tokens.
-    let prints_alike = |length: &f64| asked * (count / length - 1.0).abs() <= PRINTED * GIB;
-    let count = lengths.into_iter().find(prints_alike).unwrap_or(count);
-    let name = t!(
-        "{tokens} tokens × {vocab} words × {format}, logits of another number of tokens than the run's",
-        tokens = fixed(count, 0),
-        vocab = words,
-        format
-    );
-    let longer = count > 1.05 * tokens;
-    Some(Fingerprint { name, tokens: Some(count), off, logits: true, logit_bytes, longer, scores: false })
+    sort_by(&mut near, |a, b| a.off.total_cmp(&b.off));
+    let worst = near.first().map_or(0.0, |best| best.off).max(precision(asked));
+    near.retain(|reading| reading.off <= worst);
+    near
 }

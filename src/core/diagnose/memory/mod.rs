@@ -6,7 +6,7 @@ mod fingerprint;
 mod rules;
 mod sizes;
 
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, SizeReading};
 
 use super::causes::FoundCause;
 use super::trend::MemoryTrend;
@@ -65,6 +65,7 @@ impl Moment {
 }
 
 /// A message of an allocator, bytes; none where it does not say.
+#[allow(clippy::struct_excessive_bools)] // facts of a stack that do not exclude each other
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OutOfMemory {
     pub asked: Option<f64>,
@@ -93,6 +94,8 @@ pub struct OutOfMemory {
     pub moment: Option<Moment>,
     /// True if the stack shows a checkpoint that makes the optimizer's states.
     pub makes_states: bool,
+    /// True if the innermost frame converts a tensor to fp32.
+    pub to_fp32: bool,
     /// It had read a checkpoint to go on from.
     pub resumed: bool,
     /// How memory grew over the steps before.

@@ -2,7 +2,7 @@
 //! run is evaluated before it is suggested.
 
 use super::failed::{FailedRun, SetFields};
-use super::{MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
+use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
 use crate::diagnose::causes::{CauseId, FoundCause, first_of_each};
 use crate::message::Message;
 use crate::run::{AttentionKernel, OneOf, Run};
@@ -276,23 +276,41 @@ impl<'a> Rules<'a> {
             return;
         };
         let evidence = || {
-            t!("The {asked} that were asked for have the size of {what}.", asked = gib(asked), what = &fingerprint.name)
+            let size = t!(
+                "The {asked} that were asked for have the size of {what}.",
+                asked = gib(asked),
+                what = fingerprint.names()
+            );
+            let decides = fingerprint.decides.clone();
+            let decides = decides.map(|decides| t!("The size alone does not tell: {decides} would.", decides));
+            Message::joined(" ", std::iter::once(size).chain(decides))
         };
-        if fingerprint.logits {
-            let weight = if matches!(moment, Moment::Loss | Moment::Backward | Moment::Unknown) { 0.9 } else { 0.7 };
+        if fingerprint.has_logits() {
+            let is_likely = matches!(moment, Moment::Loss | Moment::Backward | Moment::Unknown);
+            let weight = match () {
+                () if !fingerprint.logits => 0.5,
+                () if is_likely => 0.9,
+                () => 0.7,
+            };
             let change = t!("a fused or chunked loss, and recomputation where activations are too large as well");
             self.all.push(logits(weight, evidence(), change));
         }
         if fingerprint.longer && message.step.is_none_or(|step| step > 1) {
             // The tensor is logits, but of more tokens than a micro-batch of the run has: the long sample is the cause.
-            let weight = if message.step.is_some() && moment == Moment::Loss { 0.91 } else { 0.75 };
+            let weight = match () {
+                // The same size without a longer sample.
+                () if fingerprint.may_be_of_run() => 0.45,
+                () if message.step.is_some() && moment == Moment::Loss => 0.91,
+                () => 0.75,
+            };
             let change = t!("cut, pack or sort the samples");
             let longer = t!("One sample with as many tokens asks for it, where samples are not cut to the sequence.");
             self.add(CauseId::LongestSample, weight, asked, longer, Some(change));
         }
         if let Some(evidence) = plain_attention(self.found, self.run) {
             let change = t!("a flash kernel: attn_implementation=flash_attention_2, or --attention-backend flash");
-            self.add(CauseId::AttentionFallback, 0.93, asked, evidence, Some(change));
+            let weight = if fingerprint.also.is_empty() { 0.93 } else { 0.5 };
+            self.add(CauseId::AttentionFallback, weight, asked, evidence, Some(change));
         }
     }
 
@@ -438,16 +456,17 @@ fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> M
 /// The evidence that attention ran in its plain form: scores were asked for, which the attention kernel of the run does
 /// not store.
 fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
-    let fingerprint = found.fingerprint.as_ref().filter(|what| what.scores)?;
+    let has_scores = |what: &&Fingerprint| what.scores || what.also.iter().any(|other| other.scores);
+    let fingerprint = found.fingerprint.as_ref().filter(has_scores)?;
     let kernel = run?.attention_kernel();
     if kernel == AttentionKernel::Eager {
         return None;
     }
     let held = t!(
-        "The {asked} that were asked for have the size of {what}, which a flash kernel never holds: if they are, \
-            attention ran in its plain form, and the run that is compared has {kernel}.",
+        "The {asked} that were asked for have the size of {what}. A flash kernel never holds scores: if they are \
+            scores, attention ran in its plain form, and the run that is compared has {kernel}.",
         asked = gib(found.message.asked?),
-        what = &fingerprint.name,
+        what = fingerprint.names(),
         kernel = Message::plain(kernel.choice().label)
     );
     let plain = vec![("stack.attention", AttentionKernel::Eager.id().to_owned())];
@@ -471,19 +490,24 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
         high = gib(high)
     )];
     let tensors = failed.memory.as_ref().map(PredictedMemory::tensors);
-    match (failed.micro_batch, tensors) {
-        (_, Some([_, likely, _])) if failed.is_explained => evidence.push(t!(
-            "With {settings}, which is not the run of the bars above, tensors of {need} are predicted, of all that \
-                were tried the nearest to the {sum} that were held and asked for.",
-            settings = Message::joined(", ", failed.words.clone()),
-            need = gib(likely),
-            sum = gib(allocated + found.message.asked.unwrap_or(0.0))
-        )),
-        (Some(batch), Some([_, likely, high])) => {
+    match (&failed.of_logits[..], tensors) {
+        (_, Some([_, likely, _])) if failed.is_explained => {
             evidence.push(t!(
-                "What was asked for has the size of the logits of micro-batch {batch}, with which tensors of {need} \
-                    are predicted.",
-                batch,
+                "With {settings}, which is not the run of the bars above, tensors of {need} are predicted, of all that \
+                    were tried the nearest to the {sum} that were held and asked for.",
+                settings = Message::joined(", ", failed.words.clone()),
+                need = gib(likely),
+                sum = gib(allocated + found.message.asked.unwrap_or(0.0))
+            ));
+            evidence.extend(failed.also.iter().map(|settings| {
+                t!("With {settings} they are as well, within the range: the launch script decides.", settings)
+            }));
+        }
+        ([settings], Some([_, likely, high])) => {
+            evidence.push(t!(
+                "What was asked for has the size of the logits of {settings}, with which tensors of {need} are \
+                    predicted.",
+                settings,
                 need = gib(likely)
             ));
             let rest = allocated - high;
@@ -495,9 +519,14 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
                 )
             }));
         }
+        ([_, _, ..], _) => evidence.push(t!(
+            "What was asked for has the size of the logits of {settings}: which of them ran, the launch script \
+                decides.",
+            settings = Message::joined(", ", failed.of_logits.clone())
+        )),
         _ => {}
     }
-    if failed.micro_batch.is_some() {
+    if !failed.of_logits.is_empty() {
         all.retain(|one| one.id != CauseId::LongestSample);
     }
     let is_far = allocated > FAR * need;

@@ -129,8 +129,11 @@ pub(super) fn asked(memory: &MemoryFound) -> Option<Node> {
     let words = t!(
         "{asked} are the size of {what}, to {off}.",
         asked = memory.message.asked.map(gib).unwrap_or_default(),
-        what = &what.name,
-        off = show_percent(what.off)
+        what = what.names(),
+        off = show_percent(what.also.iter().map(|other| other.off).fold(what.off, f64::max))
     );
-    Some(Node::from_iter([head("What was asked for", Message::default(), Node::none()), paragraph(words)]))
+    let decides = what.decides.as_ref().map(|decides| t!("The size alone does not tell: {decides} would.", decides));
+    let lines = std::iter::once(words).chain(decides).map(paragraph);
+    let heading = head("What was asked for", Message::default(), Node::none());
+    Some(std::iter::once(heading).chain(lines).collect())
 }
