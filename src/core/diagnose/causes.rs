@@ -102,6 +102,15 @@ impl CauseId {
     }
 }
 
+/// One of several changes that remove a cause, each alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OtherChange {
+    /// The change with what is predicted of it.
+    pub change: Message,
+    /// Fields and values that make it.
+    pub set: Vec<(&'static str, String)>,
+}
+
 /// A cause, with its evidence and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FoundCause {
@@ -120,6 +129,9 @@ pub struct FoundCause {
     /// Fields and values that make the change on the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(&'static str, String)>,
+    /// Other changes, each of which removes it as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherChange>,
     /// The cheapest measurement that tells whether it is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<Message>,
@@ -142,6 +154,7 @@ impl FoundCause {
             evidence,
             change: None,
             set: Vec::new(),
+            others: Vec::new(),
             measure: None,
             predicted_s: None,
             change_s: None,
@@ -163,6 +176,11 @@ impl FoundCause {
         } else {
             t!("Change: {change}.", change)
         })
+    }
+
+    /// In words: each of the other changes.
+    pub fn other_words(&self) -> impl Iterator<Item = Message> {
+        self.others.iter().map(|other| t!("Or: {change}.", change = &other.change))
     }
 
     /// In words: the steps that are predicted with and without the change.

@@ -26,7 +26,8 @@ mod workers;
 
 pub use brief::{brief, of_brief};
 pub use causes::{
-    Amounts, CauseId, Found, FoundCause, MessageRates, amounts, causes, explained, predicted_amounts, rates_of,
+    Amounts, CauseId, Found, FoundCause, MessageRates, OtherChange, amounts, causes, explained, predicted_amounts,
+    rates_of,
 };
 pub use contradiction::{contradict, work_of_other_settings};
 pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};

@@ -54,6 +54,9 @@ pub fn markdown(found: &Diagnosis) -> String {
             if let Some(words) = cause.change_words() {
                 let _ = writeln!(text, "   {words}");
             }
+            for words in cause.other_words() {
+                let _ = writeln!(text, "   {words}");
+            }
             if let Some(measure) = &cause.measure {
                 let _ = writeln!(text, "   Settled by: {measure}.");
             }

@@ -9,8 +9,8 @@ use crate::logs::Reading;
 use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{
     CallTable, CauseId, Comparison, Diagnosis, Fingerprint, FoundCause, GapRow, KernelRow, MeasuredLanes, MemoryFound,
-    MemoryTrend, MessageRow, Moment, OutOfMemory, PartRow, RankTrace, RankWaits, Remedy, RlRow, SeveralRanks,
-    SizeReading, StepSeries, StepShare, WorkerOp, WorkerRatios, WorkerTimes,
+    MemoryTrend, MessageRow, Moment, OtherChange, OutOfMemory, PartRow, RankTrace, RankWaits, Remedy, RlRow,
+    SeveralRanks, SizeReading, StepSeries, StepShare, WorkerOp, WorkerRatios, WorkerTimes,
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::memory::Component;
@@ -263,6 +263,14 @@ sent! {
         measure: Option<Message>,
         predicted_s: Option<f64>,
         change_s: Option<[f64; 2]>,
+        => set: Vec<(String, String)>, keys, known_keys;
+        => others: Vec<SentChange>, all, all;
+    }
+}
+
+sent! {
+    SentChange of OtherChange {
+        change: Message,
         => set: Vec<(String, String)>, keys, known_keys;
     }
 }

@@ -291,6 +291,8 @@ export interface Cause {
   change?: string;
   /** fields that try the change on the run */
   set?: [string, string][];
+  /** other changes, each of which removes it as well: in words, and the fields that try it */
+  others?: { change: string; set: [string, string][] }[];
   /** the cheapest measurement that settles it */
   measure?: string;
   /** seconds of the step without the cause; of a log alone, what is predicted with the change */

@@ -235,6 +235,38 @@ fn what_was_held_tells_two_runs_of_one_size_apart() {
     }
 }
 
+/// A run without recomputation that does not fit is offered full recomputation beside the changes with a shorter step.
+/// Each change fits by its own report; the first is the fastest.
+#[test]
+fn each_change_that_makes_a_run_fit_is_offered() {
+    let settings = [
+        ("stack.base", "megatron-2025"),
+        ("model", "llama-3.1-8b"),
+        ("gpus", "8"),
+        ("tp", "4"),
+        ("pp", "1"),
+        ("micro_batch", "6"),
+        ("global_batch", "48"),
+        ("recompute", "none"),
+    ];
+    let run = run_with(&settings);
+    let report = |run: &Run| shardscope::core::report::report(run).unwrap();
+    let need = report(&run).memory.need_bytes.0;
+    assert!(need > report(&run).memory.capacity_bytes.0, "{need}");
+    let (diagnosis, _) = found(&message(["0.31", "0.20", "77.91", "74.10", "2.80"]), &run);
+    let never = diagnosis.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
+    let first = report(&run.with_texts(&never.set).unwrap());
+    for other in &never.others {
+        let after = report(&run.with_texts(&other.set).unwrap());
+        assert!(after.memory.need_bytes.0 <= after.memory.capacity_bytes.0, "{other:?}");
+        assert!(first.step.time_s.0 <= after.step.time_s.0 * (1.0 + 1e-9), "{other:?}");
+        let shown = shardscope::core::units::show_bytes(after.memory.need_bytes);
+        assert!(other.change.to_string().contains(&shown), "{other:?} {shown}");
+    }
+    let sets: Vec<_> = never.others.iter().map(|other| &other.set).chain([&never.set]).collect();
+    assert!(sets.contains(&&vec![("recompute", "full".to_owned())]), "{sets:?}");
+}
+
 /// The FFN of GPT-3 is four times as wide as its hidden size: at TP 4 the input of the second product has the size of
 /// the hidden states. Neither is logits, which no cause of this message is then.
 #[test]

@@ -171,6 +171,20 @@ impl MemoryFound {
         Some(tensors(self.besides, self.need?))
     }
 
+    /// The predicted parts of the rank, so that tensors are apart from what is none: the overhead is the logits at
+    /// their peak, and what the process and fragmentation take.
+    pub fn predicted_parts(&self) -> Vec<(&'static str, f64)> {
+        let overhead = Component::Overhead.name();
+        let parts = self.predicted.iter().flat_map(|(name, bytes)| {
+            if *name == overhead {
+                [("logits at their peak", bytes - self.besides), ("process and fragmentation", self.besides)]
+            } else {
+                [(*name, *bytes), (*name, 0.0)]
+            }
+        });
+        parts.filter(|(_, bytes)| *bytes > 1.0).collect()
+    }
+
     fn place(&self) -> Place {
         Place::of(&self.message, self.fingerprint.as_ref())
     }

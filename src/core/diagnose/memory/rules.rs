@@ -3,7 +3,7 @@
 
 use super::failed::{FailedRun, SetFields};
 use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
-use crate::diagnose::causes::{CauseId, FoundCause, first_of_each};
+use crate::diagnose::causes::{CauseId, FoundCause, OtherChange, first_of_each};
 use crate::message::Message;
 use crate::run::{AttentionKernel, OneOf, Run};
 use crate::sort::sort_by;
@@ -33,6 +33,15 @@ struct Hypothesis {
     change: Option<Message>,
     /// Fields and values that make the change on the run; empty where no field does.
     set: SetFields,
+    /// Other changes that remove it as well, each alone.
+    others: Vec<(Message, SetFields)>,
+}
+
+impl Hypothesis {
+    /// A hypothesis whose change no field of the run makes.
+    fn new(id: CauseId, weight: f64, bytes: f64, evidence: Message, change: Option<Message>) -> Self {
+        Self { id, weight, bytes, evidence, change, set: Vec::new(), others: Vec::new() }
+    }
 }
 
 /// The hypotheses that the rules give for a message, the likeliest first, each cause once. `failed` is the run that
@@ -95,14 +104,17 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         if !is_other && !is_known {
             hypothesis.set.clear();
         }
-        if !is_other && !hypothesis.set.is_empty() {
-            let is_new = |key: &str| hypothesis.set.iter().all(|(own, _)| *own != key);
+        let with_what_differs = |set: &mut SetFields| {
+            let is_new = |key: &str| set.iter().all(|(own, _)| *own != key);
             let more: Vec<_> = other.iter().filter(|(key, _)| is_new(key)).cloned().collect();
-            hypothesis.set.extend(more);
+            set.extend(more);
+        };
+        if !is_other && !hypothesis.set.is_empty() {
+            with_what_differs(&mut hypothesis.set);
         }
         let after = tried(run, place, &hypothesis.set);
         let before = failed.as_ref().filter(|_| !is_other).or(now.as_ref());
-        let (change, helps) = match (hypothesis.change, before, &after) {
+        let in_words = |change: Option<Message>, after: Option<&PredictedMemory>| match (change, before, after) {
             // The fullest moment of the run holds none of it: no change of this run.
             (Some(_), Some(now), Some(after)) if after.is_as(now) => (None, false),
             // What needs more memory is no change that helps.
@@ -118,6 +130,13 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), true),
             (change, ..) => (change, after.is_some()),
         };
+        let others = std::mem::take(&mut hypothesis.others).into_iter().filter_map(|(change, mut set)| {
+            with_what_differs(&mut set);
+            let (change, helps) = in_words(Some(change), Some(&tried(run, place, &set)?));
+            Some(OtherChange { change: change.filter(|_| helps)?, set })
+        });
+        let others = others.collect();
+        let (change, helps) = in_words(hypothesis.change, after.as_ref());
         if differs && hypothesis.id == CauseId::NeverFitted {
             let evidence = hypothesis.evidence;
             hypothesis.evidence = t!("Of the run that failed, not of the one that is compared: {evidence}", evidence);
@@ -126,6 +145,7 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             bytes: Some(hypothesis.bytes),
             change,
             set: if helps { hypothesis.set } else { Vec::new() },
+            others,
             predicted_s: after.map(|after| after.step_s),
             ..FoundCause::new(hypothesis.id, hypothesis.evidence)
         }
@@ -167,7 +187,7 @@ impl<'a> Rules<'a> {
 
     /// Adds a hypothesis whose change no field of the run makes.
     fn add(&mut self, id: CauseId, weight: f64, bytes: f64, evidence: Message, change: Option<Message>) {
-        self.all.push(Hypothesis { id, weight, bytes, evidence, change, set: Vec::new() });
+        self.all.push(Hypothesis::new(id, weight, bytes, evidence, change));
     }
 
     /// Adds memory that other processes hold, where the message names them; else memory that it does not count.
@@ -251,7 +271,7 @@ impl<'a> Rules<'a> {
         let predicted = self.found.predicted.iter().find(|(name, _)| *name == "optimizer");
         let bytes = predicted.map_or(self.asked, |(_, bytes)| *bytes);
         let (id, set) = (CauseId::FirstOptimizerStep, zero_up(self.run));
-        self.all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set });
+        self.all.push(Hypothesis { set, ..Hypothesis::new(id, weight, bytes, evidence, Some(change)) });
     }
 
     /// Adds the causes that follow from the size of the failed allocation.
@@ -261,12 +281,8 @@ impl<'a> Rules<'a> {
         let least = self.run.and_then(|run| run.smaller_losses().last());
         let fused = || least.map(|loss| ("cross_entropy", loss.id().to_owned())).into_iter().collect();
         let logits = |weight, evidence, change| Hypothesis {
-            id: CauseId::Logits,
-            weight,
-            bytes: asked,
-            evidence,
-            change: Some(change),
             set: fused(),
+            ..Hypothesis::new(CauseId::Logits, weight, asked, evidence, Some(change))
         };
         let Some(fingerprint) = &self.found.fingerprint else {
             if moment == Moment::Loss {
@@ -544,11 +560,12 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     };
     let evidence = Message::joined(" ", evidence);
     let (id, bytes, set) = (CauseId::AnotherSetting, allocated - need, failed.set.clone());
-    all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set });
+    all.push(Hypothesis { set, ..Hypothesis::new(id, weight, bytes, evidence, Some(change)) });
 }
 
-/// Adds the cause that the run needs more memory than the GPU has, with the first change that would make it fit. `run`
-/// is the run that failed, and `now` what is predicted for it; none if it is not known.
+/// Adds the cause that the run needs more memory than the GPU has, with the changes that would make it fit, the one
+/// with the shortest predicted step first. `run` is the run that failed, and `now` what is predicted for it; none if it
+/// is not known.
 fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMemory>, all: &mut Vec<Hypothesis>) {
     let message = &found.message;
     let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
@@ -589,12 +606,18 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
     let changes = run.map_or_else(Vec::new, |own| changes(own, run));
     // If the run fits by the prediction, but failed, a change has to lower the need by at least what was missing.
     let most = now.filter(|now| now.fits).map(|now| now.need[1] - missing.max(1.0));
-    let fits = |set: &[(&'static str, String)]| {
-        tried(run, found.place(), set).is_some_and(|after| after.fits && most.is_none_or(|most| after.need[1] <= most))
+    let step_if_it_fits = |change: (Message, SetFields)| {
+        let after = tried(run, found.place(), &change.1)?;
+        let fits = after.fits && most.is_none_or(|most| after.need[1] <= most);
+        fits.then_some((after.step_s, change))
     };
-    let fitting = changes.into_iter().find(|(_, set)| !set.is_empty() && fits(set));
-    let (change, set) = fitting.map_or((None, Vec::new()), |(change, set)| (Some(change), set));
-    all.push(Hypothesis { id: CauseId::NeverFitted, weight, bytes: missing, evidence, change, set });
+    let mut fitting: Vec<(f64, (Message, SetFields))> = changes.into_iter().filter_map(step_if_it_fits).collect();
+    sort_by(&mut fitting, |a: &(f64, (Message, SetFields)), b| a.0.total_cmp(&b.0));
+    let mut fitting = fitting.into_iter().map(|(_, change)| change);
+    let (change, set) = fitting.next().map_or((None, Vec::new()), |(change, set)| (Some(change), set));
+    let others = fitting.collect();
+    let hypothesis = Hypothesis::new(CauseId::NeverFitted, weight, missing, evidence, change);
+    all.push(Hypothesis { set, others, ..hypothesis });
 }
 
 /// If the change of the logits alone does not make the run fit, adds the first of the other changes with which it does.
@@ -630,7 +653,7 @@ fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
     }
 }
 
-/// Changes to try on a run that does not fit, the cheapest first.
+/// Changes to try on a run that does not fit; a second one is taken in this order.
 fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, SetFields)> {
     vec![
         (t!("a micro-batch half as large"), vec![("micro_batch", (own.micro_batch / 2).to_string())]),
@@ -638,6 +661,7 @@ fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, SetFields)> {
         (t!("states sharded over data-parallel ranks"), zero_up(run)),
         (t!("twice the tensor-parallel size"), vec![("tp", (own.tp * 2).to_string())]),
         (t!("twice the pipeline"), vec![("pp", (own.pp * 2).to_string())]),
+        (t!("selective recomputation"), vec![("recompute", "selective".to_owned())]),
     ]
 }
 

@@ -126,6 +126,9 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
     change.extend(cause.change_words().map(paragraph));
     change.extend(cause.without_it().map(paragraph));
     change.extend(cause.with_change().map(paragraph));
+    for (words, other) in cause.other_words().zip(&cause.others) {
+        change.push(el("p", &[], &[inline(words), text(" "), setting(&other.set, &cause.title, "", "Try it", own)]));
+    }
     if let Some(measure) = &cause.measure {
         change.push(muted(t!("Settled by: {measure}.", measure)));
     }
@@ -148,13 +151,21 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
 /// The button that sets what a cause names on the run that it is a cause of: that of the files, where they state one,
 /// else the page's; nothing where it names no setting.
 fn tried(cause: &FoundCause, class: &str, words: &'static str, own: Option<&Run>) -> Node {
-    if cause.set.is_empty() {
-        return Node::none();
+    if cause.set.is_empty() { Node::none() } else { setting(&cause.set, &cause.title, class, words, own) }
+}
+
+/// The button that makes the change `set` on the run that the files state, else on the page's.
+fn setting(
+    set: &[(&'static str, String)],
+    title: &Message,
+    class: &str,
+    words: &'static str,
+    own: Option<&Run>,
+) -> Node {
+    if let Some(after) = own.and_then(|own| own.with_texts(set)) {
+        return load(class, &after, title.clone(), &[text(words)]);
     }
-    if let Some(after) = own.and_then(|own| own.with_texts(&cause.set)) {
-        return load(class, &after, cause.title.clone(), &[text(words)]);
-    }
-    el("button", &[("class", class)], &[text(words)]).on(Action::Try(View::Run, cause.set.clone()))
+    el("button", &[("class", class)], &[text(words)]).on(Action::Try(View::Run, set.to_vec()))
 }
 
 /// What a log is consistent with, each with what removes it and the test that settles it, and what its steps speak

@@ -26,9 +26,10 @@ fn held(memory: &MemoryFound) -> (Vec<(&'static str, &'static str, f64)>, f64) {
     (parts, sum)
 }
 
-/// Class of a component's colour.
-fn colour(component: &str) -> &'static str {
-    match Component::ALL.iter().position(|one| one.name() == component) {
+/// Class of the colour of a predicted part; logits at their peak have that of allocated memory.
+fn colour(part: &str) -> &'static str {
+    match Component::ALL.iter().position(|one| one.name() == part) {
+        None if part == "logits at their peak" => "d-text",
         Some(0) => "d-weights",
         Some(1) => "d-gradients",
         Some(2) => "d-states",
@@ -88,10 +89,10 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         let mut start = 0.0;
         let mut inside = Vec::new();
         let mut key = Vec::new();
-        for (component, bytes) in memory.predicted.iter().filter(|part| part.1 > 0.0) {
-            let class = format!("pr {}", colour(component));
-            inside.push(bar_at(&class, start, bytes / most).title(*component));
-            key.push(item(&class, component, *bytes));
+        for (part, bytes) in memory.predicted_parts() {
+            let class = format!("pr {}", colour(part));
+            inside.push(bar_at(&class, start, bytes / most).title(part));
+            key.push(item(&class, part, bytes));
             start += bytes / most;
         }
         inside.push(bracket(low / most, high / most));

@@ -138,6 +138,31 @@ fn what_was_asked_for_crosses_the_limit() {
     assert!((of("free", "left:") - from).abs() < 1e-3);
 }
 
+/// An outlined part is of tensors or of none: the parts that are tensors are what the sentence below the bar calls
+/// allocated, and its rest is the one part that is none.
+#[test]
+fn the_predicted_parts_are_counted_as_their_sentence_counts() {
+    let unfused = vec![("cross_entropy", "megatron".to_owned()), ("micro_batch", "2".to_owned())];
+    let run = small().with_texts(&unfused).unwrap();
+    let gib = 1_073_741_824.0;
+    let message = shardscope_core::diagnose::OutOfMemory {
+        asked: Some(0.2 * gib),
+        total: Some(79.1 * gib),
+        allocated: Some(20.0 * gib),
+        ..Default::default()
+    };
+    let found = out_of_memory(message, &run);
+    let parts = found.predicted_parts();
+    let [tensors, need] = [found.predicted_tensors().unwrap()[1], found.need.unwrap()[1]];
+    let (besides, own): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.0 == "process and fragmentation");
+    let sum = |parts: &[&(&str, f64)]| parts.iter().map(|part| part.1).sum::<f64>();
+    assert!((sum(&own) / tensors - 1.0).abs() < 1e-9, "{parts:?} {tensors}");
+    assert!((sum(&besides) / (need - tensors) - 1.0).abs() < 1e-9, "{parts:?} {need} {tensors}");
+    assert!(own.iter().any(|part| part.0 == "logits at their peak"), "{parts:?}");
+    let html = memory::bars(&found).to_html();
+    assert!(html.contains(&show_bytes(Bytes(need - tensors))) && !html.contains(">overhead<"), "{html}");
+}
+
 /// Zooming keeps within the window and shows what a cause is.
 #[test]
 fn the_timeline_stays_within_its_window() {
