@@ -401,7 +401,7 @@ impl Page {
         }
     }
 
-    /// Opens the other tab with the log as it was read there, so that a press keeps it.
+    /// Keeps the log, as it was read, among the runs that the other tab fits, and opens that tab.
     fn calibrate(self) {
         let log = self.files.with_untracked(|files| {
             files.iter().find_map(|file| match &file.read {
@@ -413,7 +413,7 @@ impl Page {
             let own = self.found.with_untracked(|found| found.as_ref()?.as_ref().ok()?.own.clone());
             let run = own.map_or_else(|| self.state.run.with_untracked(bare), |own| *own);
             let run = log.run_on(&run);
-            self.state.runs.read.set(Some(Ok(log.of_run(&run))));
+            self.state.runs.keep_reading(self.state, log.of_run(&run));
         }
         self.state.view.show(View::Diagnose(true));
         browser::to_top();

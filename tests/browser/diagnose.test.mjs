@@ -125,6 +125,22 @@ test('a text that is pasted onto the page is diagnosed or imported, and fields k
   assert.deepEqual(problems, []);
 });
 
+test('one press calibrates with a log that was read, once', async () => {
+  const { page, problems } = await site.open('#v=1&view.open=diagnose');
+  // A step that is inside the range of the run on the page: there is nothing to explain.
+  const line = (at) => ` iteration ${at + 1}/ 500 | elapsed time per iteration (ms): 4900.1 |`;
+  const lines = Array.from({ length: 12 }, (_, at) => line(at));
+  await view(page).getByLabel('Or paste a log or a message').fill(lines.join('\n'));
+  for (let times = 0; times < 2; times += 1) {
+    await view(page).getByRole('button', { name: 'Calibrate with it' }).click();
+    await page.waitForFunction(() => location.hash.includes('view.open=calibrate'));
+    await view(page).getByRole('table', { name: 'Runs that are kept' }).waitFor();
+    assert.equal(await view(page).getByRole('button', { name: 'Remove' }).count(), 1);
+    await view(page).getByRole('button', { name: 'Where is the rest?' }).click();
+  }
+  assert.deepEqual(problems, []);
+});
+
 test('a message that was pasted is explained, and the second tab calibrates', async () => {
   const { page, problems } = await site.open('#v=1&gpus=8&view.open=diagnose');
   const texts = await readFile('tests/data/traces/oom_messages.txt', 'utf8');

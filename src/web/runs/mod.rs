@@ -8,6 +8,7 @@ pub(crate) use page::page;
 use crate::core::calibrate::{CalibrateRequest as Question, Observation};
 use crate::core::report::evaluate;
 use crate::core::run::{Profile, Run, Scenario, Value};
+use crate::io::logs::Reading;
 use crate::io::{json, link};
 use crate::view::node::action::RunsAction;
 use crate::view::node::markup::Node;
@@ -59,6 +60,20 @@ impl Runs {
             RunsAction::Without => use_profile(state, Profile::default()),
             RunsAction::Save => browser::download("runs.json", "application/json", &self.to_json()),
             RunsAction::Stop => self.stop(),
+        }
+    }
+
+    /// Keeps what `reading` measures, unless it is kept already; what measures nothing is shown with the reason.
+    pub(crate) fn keep_reading(self, state: State, reading: Reading) {
+        let Some(observation) = reading.observation("") else {
+            self.read.set(Some(Ok(reading)));
+            return;
+        };
+        let is_kept = |kept: &Vec<Observation>| {
+            kept.iter().any(|one| Observation { name: String::new(), ..one.clone() } == observation)
+        };
+        if !self.kept.with_untracked(is_kept) {
+            self.keep(state, observation);
         }
     }
 
