@@ -2,7 +2,7 @@
 // the focus is seen, it is never trapped, and it comes back from what opened.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LAPTOP } from './browser.mjs';
+import { LAPTOP, PHONE } from './browser.mjs';
 import { calculator, drawn, eventually, figures, figuresChange, fragment, input, said, surface, tab } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
@@ -180,6 +180,35 @@ test('a menu closes with Escape and keeps the focus', async () => {
   assert.ok(await menu.evaluate((element) => element.open && element.contains(document.activeElement)));
   await page.keyboard.press('Escape');
   assert.ok(await menu.evaluate((element) => !element.open && element.firstElementChild === document.activeElement));
+});
+
+test('Escape closes what lies on top, the drawer before the sheet, wherever the focus is', async () => {
+  for (const size of [LAPTOP, PHONE]) {
+    const { page, problems } = await site.open('', size);
+    await settled(page);
+    if (size === PHONE) await page.locator('.tabbar').getByRole('button', { name: 'Inputs' }).click();
+    const opener = page.locator('.groups button.group').first();
+    const sheet = page.locator('.sheet');
+    await opener.click();
+    await sheet.waitFor();
+    const drawer = page.getByRole('complementary', { name: 'About a number' });
+    await page.evaluate(() => document.querySelector('[data-action^="explain "]').click());
+    await drawer.locator('.term').first().waitFor();
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('Escape');
+    await eventually(() => drawer.isVisible(), (shown) => !shown);
+    assert.ok(await sheet.isVisible(), 'the sheet stays');
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('Escape');
+    await eventually(() => sheet.count(), (sheets) => sheets === 0);
+    assert.ok(await opener.evaluate((element) => element === document.activeElement), 'the focus is at its button');
+    // From within it, too.
+    await page.keyboard.press('Enter');
+    await sheet.locator('input, select').first().focus();
+    await page.keyboard.press('Escape');
+    await eventually(() => sheet.count(), (sheets) => sheets === 0);
+    assert.deepEqual(problems, []);
+  }
 });
 
 test('nothing moves for who wants no motion', async () => {

@@ -77,7 +77,12 @@ fn pressed(state: State, event: &KeyboardEvent) {
                 let _ = menu.remove_attribute("open");
                 focus(find_in(&menu, "summary"));
             } else if let Some(closer) = closer() {
+                // The drawer lies over a sheet.
                 closer.click();
+            } else if state.panels.sheet.with_untracked(Option::is_some) {
+                let opener = find(".groups .group[aria-expanded=true]");
+                state.panels.sheet.set(None);
+                focus(opener);
             }
         }
         // Only where the arrows move nothing else.

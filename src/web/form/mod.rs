@@ -155,12 +155,8 @@ fn sheet(state: State, at: usize) -> AnyView {
     let is_layout = fields(at).any(|(_, field)| field.group == Group::Parallelism);
     let sizes = is_layout.then(|| nodes("derived", move || state.run.with(derived)));
     view! {
-        <div
-            class="sheet"
-            role="region"
-            aria-label=say(title)
-            on:keydown=move |event| if event.key() == "Escape" { close() }
-        >
+        // The window listens for Escape: the sheet may be under the drawer, and the focus beside it.
+        <div class="sheet" role="region" aria-label=say(title)>
             <div class="panel-head">
                 <h2>{say(title)}</h2>
                 <span class="spring"></span>
