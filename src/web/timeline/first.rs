@@ -148,20 +148,32 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
     }
 }
 
-/// Says where `head` is, every [`TICK`], while it moves.
+/// Says where `head` is, every [`TICK`], while it moves; where it stands, once for each step that is drawn.
 fn follow(look: TimelineLook, lane: Lane, head: NodeRef<Div>, playhead: Playhead) {
-    let tick = move || {
-        let Some(head) = head.get_untracked() else {
-            return;
-        };
+    let share = move || {
+        let head = head.get_untracked()?;
         let here = head.get_bounding_client_rect();
         // Hidden where motion is unwanted.
-        if here.height() == 0.0 || here.bottom() < 0.0 || !look.plays.get_untracked() {
-            return;
+        if here.height() == 0.0 || here.bottom() < 0.0 {
+            return None;
         }
         let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
-        let share = ((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0);
-        playhead.say(share, untrack(move || lane.makespan()), false);
+        Some(((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0))
+    };
+    effect(move || {
+        let makespan = lane.makespan();
+        if makespan > 0.0 && !look.plays.get_untracked() {
+            // Where it stands is known once it is drawn.
+            request_animation_frame(move || {
+                let put = || playhead.put.try_get_untracked().flatten();
+                playhead.say(share().or_else(put).unwrap_or(0.0), makespan, true);
+            });
+        }
+    });
+    let tick = move || {
+        if let Some(share) = share().filter(|_| look.plays.get_untracked()) {
+            playhead.say(share, untrack(move || lane.makespan()), false);
+        }
     };
     if let Ok(handle) = set_interval_with_handle(tick, TICK) {
         on_cleanup(move || handle.clear());

@@ -6,6 +6,7 @@ use crate::view::charts::prepared::{KeyNotes, Prepared};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::viewport::Viewport;
 use crate::view::node::action::TimelineAction;
+use crate::web::browser::html::effect;
 use crate::web::state::State;
 use crate::web::state::evaluated::{Shown, drawn, evaluated};
 use leptos::prelude::*;
@@ -142,7 +143,16 @@ impl TimelineLook {
         let height = ROWS[usize::from(state.view.embed.is_some())];
         let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
         let lane = Lane::new(prepared(state.drawn), rank, Size::Filling(height));
-        Self::over(&[lane, lane])
+        let look = Self::over(&[lane, lane]);
+        // Another run has another step: an instant beyond its end is none of it.
+        effect(move || {
+            let end = lane.makespan();
+            let is_beyond = look.clock.get_untracked().is_some_and(|instant| instant > end);
+            if end > 0.0 && is_beyond {
+                look.clock.set(Some(end));
+            }
+        });
+        look
     }
     /// The look of a large picture of the same timeline, and of a second schedule below it.
     pub fn large(self, state: State) -> Self {
