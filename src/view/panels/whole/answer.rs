@@ -97,6 +97,13 @@ pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>)
         || t!("nothing fails"),
         |mtti| t!("one every {time}", time = Scope::run().says("whole:mtti_s", duration(mtti))),
     );
+    let often = match answer.in_restarts() {
+        Some(count) => {
+            let count = Scope::run().says("whole:in_restarts", significant(count, 2));
+            t!("{often}, {count} of them during a restart", often, count)
+        }
+        None => often,
+    };
     let count = Scale::of(figures.interruptions, EXPECTED);
     cells.push(figure(t!("Interruptions"), WholeRunFigure::Interruptions, figures.interruptions, &count, None, often));
     let pue = t!("PUE {pue}", pue = significant(setting.pue, 3));

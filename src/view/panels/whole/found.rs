@@ -45,7 +45,17 @@ impl WholeRunAnswer {
         let whose = Scope::run();
         let count = whose.says("whole:broken", plain(count, false));
         let time = whose.says(format!("{} each", WholeRunFigure::Loss(kind).id()), duration(time));
-        t!("{count} × {time}", count, time)
+        match self.in_restarts() {
+            Some(_) => t!("{count} of the running job × {time}", count, time),
+            None => t!("{count} × {time}", count, time),
+        }
+    }
+
+    /// Interruptions that strike a restart: all but those of the running job; none where none are counted.
+    pub(super) fn in_restarts(&self) -> Option<f64> {
+        let (running, _) = self.each(LossKind::Restarts);
+        let all = self.figures.interruptions;
+        (all > running * (1.0 + 1e-9)).then_some(all - running)
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
