@@ -87,11 +87,12 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
         let after = run.with_texts(&set).filter(|after| after != run && (can_run(after) || !able))?;
         let report = plain_report(&after).ok()?;
         let holds = report.memory.overall() == Verdict::Fits || report.memory.need_bytes.0 <= now.memory.need_bytes.0;
-        let shortens = seconds_of(&report, part) < seconds && report.step.time_s.0 < step * (1.0 - LEAST_GAIN);
-        (holds && shortens).then_some((report.step.time_s.0, set, after))
+        let left = seconds_of(&report, part);
+        let shortens = left < seconds && report.step.time_s.0 < step * (1.0 - LEAST_GAIN);
+        (holds && shortens).then_some((report.step.time_s.0, set, (after, left)))
     };
     let changes = changes(part, run, scenario).into_iter().filter_map(tried);
-    let Some((after_s, set, after)) = changes.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+    let Some((after_s, set, (after, left))) = changes.min_by(|a, b| a.0.total_cmp(&b.0)) else {
         let change = Message::default();
         return Remedy {
             part,
@@ -122,7 +123,21 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
         )
     };
     let words = Message::joined(" ", [predicted, known]);
+    let words = Message::joined(" ", std::iter::once(words).chain(beyond(seconds, left, step - after_s)));
     Remedy { part, seconds, change, words, set, change_s: Some([step, after_s]), told }
+}
+
+/// Why a change is predicted to save more than a part of `seconds` takes, of which `left` remain: it shortens others
+/// along. None where it does not save more.
+fn beyond(seconds: f64, left: f64, gain: f64) -> Option<Message> {
+    let shown = |seconds: f64| show_seconds(Seconds(seconds));
+    (gain > seconds).then(|| {
+        t!(
+            "It saves {gain} in all, {own} of them in this part: other parts of the step become shorter with it.",
+            gain = shown(gain),
+            own = shown(seconds - left)
+        )
+    })
 }
 
 /// A change of one field.
@@ -314,6 +329,9 @@ mod tests {
                 let report = plain_report(&after).unwrap();
                 assert!((report.step.time_s.0 / promised - 1.0).abs() < 1e-12 && promised < before, "{remedy:?}");
                 assert!(can_run(&after), "{remedy:?}");
+                // What is saved besides the part that it stands under is said.
+                let says_beyond = remedy.words.to_string().contains("other parts");
+                assert_eq!(says_beyond, before - promised > remedy.seconds, "{remedy:?}");
                 let need = report.memory.need_bytes.0;
                 assert!(need <= now.memory.need_bytes.0 || need <= report.memory.capacity_bytes.0, "{remedy:?}");
                 // 0.076 is the published error of a difference between layouts of a dense model, 0.089 of a routed one.
