@@ -526,6 +526,7 @@ fn headline(
 fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: MemoryUnit) -> Vec<Message> {
     let (own, time_s) = (&evaluation.scenario.run, better.figures.time_s);
     let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, better, cause, unit)).collect();
+    reasons.extend(better.cause.as_ref().and_then(|cause| set_together(own, better, cause.reason)));
     match better.gain {
         Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
         Gain::Length => {
@@ -564,6 +565,21 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
         reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
     }
     reasons
+}
+
+/// All settings that the button of `better` changes, where its cause names a part of them alone.
+fn set_together(own: &Run, better: &Better, reason: Reason) -> Option<Message> {
+    // A title of a change says all that differs, and a card that may be equal has no button.
+    if matches!(better.gain, Gain::Change | Gain::Split | Gain::Equal) {
+        return None;
+    }
+    let other = &better.run;
+    let all = changes(other, own);
+    if all.len() < 2 || relevant(own, other, reason).to_string() == differences(other, own).to_string() {
+        return None;
+    }
+    let all = all.into_iter().map(|change| t!("{field}: {to}", field = change.field.label, to = change.to));
+    Some(t!("Together it sets {settings}.", settings = Message::joined(", ", all.collect::<Vec<_>>())))
 }
 
 /// Numbers of GPUs that were tried before `found`, and what fails on them: "Tried before, and no layout was found
@@ -947,6 +963,22 @@ pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
 mod tests {
     use super::*;
     use shardscope_core::run::{Algorithm, RlParts};
+
+    /// Where the cause names one of several settings that a button changes, a sentence names all of them.
+    #[test]
+    fn a_button_says_all_settings_that_it_changes() {
+        let own = Run::example();
+        let run = Run { tp: 4, pp: 2, micro_batch: 2, zero: 1, ..own.clone() };
+        let figures = Figures::from(&report(&own).unwrap());
+        let better = Better { run: run.clone(), gain: Gain::Time, figures, cause: None };
+        let reason = Reason::Part(PartKind::Kernels);
+        let words = set_together(&own, &better, reason).unwrap().to_string();
+        for change in changes(&run, &own) {
+            assert!(words.contains(change.field.label), "{}: {words}", change.field.label);
+        }
+        let one = Better { run: Run { micro_batch: 2, ..own.clone() }, ..better };
+        assert_eq!(set_together(&own, &one, reason), None);
+    }
 
     /// Korthikanti 2022, equation 2: activations are `s b h (34 + 5 a s / h) / t` of a layer. They grow with the
     /// micro-batch b and shrink with the ranks t.
