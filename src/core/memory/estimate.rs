@@ -165,9 +165,17 @@ impl StageMemory {
             Component::Overhead => &mut self.overhead,
         }
     }
-    /// Bytes that PyTorch has allocated at the peak (`max_memory_allocated`): all but the overhead.
+    /// Bytes that PyTorch has allocated at the peak (`max_memory_allocated`): all but the overhead, and so without
+    /// [`Self::logits_beyond`]. Measured peaks are met without them (`tests/memory/measured.rs`).
     pub fn allocated(&self) -> Bytes {
         self.total - self.overhead
+    }
+    /// Bytes of the logits at their peak beyond those that the loss holds: the need of a GPU has them, and so have the
+    /// tensors that a message of running out of memory is compared with.
+    pub fn logits_beyond(&self) -> Bytes {
+        let others = [Lifetime::Process, Lifetime::Fragmentation];
+        let tensors = self.items.iter().filter(|item| !others.contains(&item.lifetime));
+        tensors.filter(|item| item.component == Component::Overhead).map(|item| item.bytes).sum()
     }
     /// Bytes that PyTorch's allocator holds at the peak (`max_memory_reserved`): all but what the process takes beside
     /// it.

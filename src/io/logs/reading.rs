@@ -262,12 +262,22 @@ impl Reading {
                 MemoryKind::Reserved => (t!("peak of reserved memory"), rank.reserved()),
                 MemoryKind::Device => (t!("memory that the driver shows"), rank.total),
             };
-            t!(
+            let said = t!(
                 "{kind}: the estimate for the fullest GPU says {expected}, {off} against what was measured.",
                 kind,
                 expected = MemoryUnit::Gib.show(bytes),
                 off = show_off(bytes.gib() / peak.gib - 1.0, 1)
-            )
+            );
+            let beyond =
+                Some(rank.logits_beyond()).filter(|beyond| peak.kind == MemoryKind::Allocated && beyond.0 > 0.0);
+            let left_out = beyond.map(|beyond| {
+                t!(
+                    "It leaves out {beyond} of the logits at their peak, which the need of the GPU has: measured peaks \
+                        are met without them.",
+                    beyond = MemoryUnit::Gib.show(beyond)
+                )
+            });
+            Message::joined(" ", std::iter::once(said).chain(left_out))
         });
         step.into_iter().chain(peaks).collect()
     }
