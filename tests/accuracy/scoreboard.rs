@@ -1,14 +1,14 @@
 //! The scoreboard: questions without answers, scores with closed forms, and our own row.
 
 use shardscope::core::accuracy::record::fnv;
-use shardscope::core::accuracy::{Evidence, FILES, MeasuredQuantity, Measurement, SourceUse, nearest_of};
+use shardscope::core::accuracy::{BandCount, Evidence, FILES, MeasuredQuantity, Measurement, SourceUse, nearest_of};
 use shardscope::core::memory::Verdict;
 use shardscope::core::message::verbatim;
 use shardscope::core::report::{Report, evaluate};
 use shardscope::core::run::registry::FIELDS;
 use shardscope::core::run::{Run, RunLength, Value};
 use shardscope::core::scoreboard::{
-    AskedQuantity, Column, Predicted, Question, ROWS, Score, is_ours, predictions, questions,
+    AskedQuantity, Column, OutcomesByUse, Predicted, Question, ROWS, Score, is_ours, predictions, questions,
 };
 use shardscope::io::scoreboard::{questions_text, read, unknown};
 use shardscope::view::scoreboard::listed;
@@ -295,6 +295,14 @@ fn our_own_row_leaves_out_what_it_was_fitted_to_and_meets_its_aims() {
     println!("{:?}", now.outcomes);
     println!("{:?}", now.bands);
     assert_eq!(now.outcomes.false_fits, 0);
+    let OutcomesByUse { setters, others, all } = now.by_use(asked());
+    let sum = |bands: [BandCount; 3]| bands.iter().fold((0, 0), |sum, band| (sum.0 + band.runs, sum.1 + band.ran_out));
+    // Fujii 2024, tables 3 and 4: 232 outcomes, 87 of them OOM. No part is larger than its whole.
+    assert_eq!(sum(setters), (232, 87));
+    assert_eq!(sum(all).1, now.outcomes.ran_out_covered);
+    for ((setters, others), all) in setters.iter().zip(others).zip(all) {
+        assert_eq!((setters.runs + others.runs, setters.ran_out + others.ran_out), (all.runs, all.ran_out));
+    }
     for (column, aim) in [(Column::Dense, 0.08), (Column::Low, 0.08), (Column::Experts, 0.12)] {
         let score = now.column(column);
         assert!(score.mean.unwrap() <= aim && score.coverage() >= 0.95, "{score:?}");

@@ -11,7 +11,7 @@ mod score;
 pub use ours::predictions;
 pub use prediction::{About, AskedQuantity, MOST, Predicted};
 pub use question::{Column, Question, VERSION, is_ours, questions};
-pub use score::{ColumnScore, Judged, Miss, Outcomes, Score};
+pub use score::{ColumnScore, Judged, Miss, Outcomes, OutcomesByUse, Score};
 
 /// Rows of the table, in its order: files of predictions in `data/scoreboard/` beside the page, this calculator's
 /// first.

@@ -65,6 +65,13 @@ pub struct Question {
     pub ran_out: Option<bool>,
 }
 
+impl Question {
+    /// True of the runs whose outcomes set the rule of this program's verdict on memory.
+    pub fn sets_the_rule(&self) -> bool {
+        self.source.quantity == MeasuredQuantity::FujiiTflops
+    }
+}
+
 /// The questions that `rows` answer, in their order: one for each line of the tables.
 pub fn questions(rows: &[Evidence]) -> Vec<Question> {
     let mut questions: Vec<Question> = Vec::new();

@@ -81,6 +81,17 @@ impl Outcomes {
     }
 }
 
+/// Runs by verdict: those that set the rule of this program's verdict, the others, and both together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutcomesByUse {
+    /// Runs whose outcomes set the rule ([`Question::sets_the_rule`]).
+    pub setters: [BandCount; 3],
+    /// Runs that no constant of the rule was fitted to.
+    pub others: [BandCount; 3],
+    /// Both together.
+    pub all: [BandCount; 3],
+}
+
 /// Row of a tool.
 #[derive(Clone, Debug)]
 pub struct Score {
@@ -153,6 +164,15 @@ impl Score {
         }
         let pairs: Vec<_> = verdicts.iter().map(|judged: &Judged| (judged.verdict, judged.ran_out)).collect();
         Self { columns, outcomes, bands: verdict_bands(&pairs), misses, verdicts }
+    }
+
+    /// The verdicts counted by the use that was made of the runs.
+    pub fn by_use(&self, questions: &[Question]) -> OutcomesByUse {
+        let of = |setters: bool| {
+            let judged = self.verdicts.iter().filter(|judged| questions[judged.question].sets_the_rule() == setters);
+            verdict_bands(&judged.map(|judged| (judged.verdict, judged.ran_out)).collect::<Vec<_>>())
+        };
+        OutcomesByUse { setters: of(true), others: of(false), all: self.bands }
     }
 
     pub fn column(&self, column: Column) -> &ColumnScore {

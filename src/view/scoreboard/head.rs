@@ -5,6 +5,7 @@ use super::table;
 use crate::node::action::Save;
 use crate::prelude::*;
 use shardscope_core::accuracy::BandCount;
+use shardscope_core::scoreboard::OutcomesByUse;
 use shardscope_core::units::thousands;
 
 const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = \
@@ -42,26 +43,41 @@ pub fn name() -> Node {
     title("Scoreboard: how wrong is each calculator?")
 }
 
-/// Verdicts of the chosen row, by what became of the runs.
-pub fn verdicts(tool: &Tool) -> Node {
+/// Verdicts of a row, by what became of the runs: of those that set this page's rule, of the others, and of all.
+pub fn verdicts(board: &Board, tool: &Tool) -> Node {
     let rate = |band: &BandCount| {
         let share = band.ran_out as f64 / band.runs.max(1) as f64;
         let bar = el("i", &[("style", &format!("width:{:.1}%", 100.0 * share))], &[]);
         let bar = el("span", &[("class", "cover out")], &[bar]);
         el("span", &[("class", "rate")], &[text(verbatim(show_percent(share))), bar])
     };
-    let table = Rows::of(&tool.score.bands)
-        .column("verdict", |band| sign(band.verdict))
-        .figures("runs", |band| band.runs.to_string())
-        .figures("ran out", |band| band.ran_out.to_string())
-        .column("share", |band| rate(band))
+    let OutcomesByUse { setters, others, all } = tool.score.by_use(&board.questions);
+    let rows = setters.into_iter().zip(others).zip(all).map(|((setters, others), all)| (setters, others, all));
+    let of = |band: &BandCount| {
+        let BandCount { runs, ran_out, .. } = *band;
+        text(t!("{ran_out} of {runs}", ran_out, runs))
+    };
+    let table = Rows::of(rows)
+        .column("verdict", |(.., all)| sign(all.verdict))
+        .column("ran out, Fujii et al.", |(setters, ..)| of(setters))
+        .column("other runs", |(_, others, _)| of(others))
+        .column("all", |(.., all)| of(all))
+        .column("share", |(.., all)| rate(all))
         .table("Verdicts");
-    let runs = muted(
-        "All published runs that say whether they ran. The counts beside a verdict on Run are of the 232 runs of Fujii \
-            et al. alone, which set its band; there a tight run whose estimate is above the memory is called \"May run \
-            out\".",
-    );
-    Node::from_iter([title("Verdicts"), table, runs])
+    let is_ours = board.tools.first().is_some_and(|first| first.id == tool.id);
+    let judges = is_ours.then(|| {
+        t!(
+            "The {runs} runs of Fujii et al. set the rule of this page's verdict. Here each of their two tables is \
+                judged by constants fitted to the other; how much wider the band is than those runs need was chosen \
+                with all of them in view. To the other runs no constant of the rule was fitted. The counts beside a \
+                verdict on Run are of the same {runs} runs by the rule that all of them set: it had seen them, so \
+                that its counts differ from these. There a tight run whose estimate is above the memory is called \
+                \"May run out\".",
+            runs = setters.iter().map(|band| band.runs).sum::<usize>()
+        )
+    });
+    let words = t!("All published runs that say whether they ran, without those that the tool was fitted to.");
+    Node::from_iter([title("Verdicts"), table, muted(Message::joined(" ", std::iter::once(words).chain(judges)))])
 }
 
 /// Steps to add a row; the page itself takes the file, below.

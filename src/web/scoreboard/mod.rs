@@ -45,7 +45,7 @@ pub(crate) fn whole(state: State) -> AnyView {
     let page = Page::new(state);
     let hidden = flag(move || state.view.open.get() != View::Scoreboard);
     let aside = page.view(|board, look| {
-        let tool = board.tool(look).map(verdicts).unwrap_or_default();
+        let tool = board.tool(look).map(|tool| verdicts(board, tool)).unwrap_or_default();
         Node::from_iter([el("section", &[], &[tool]), el("section", &[], &[submit()])])
     });
     let list = view_of(move || {

@@ -129,6 +129,7 @@ fn summary(bench: &Bench) -> Node {
     let outcomes = t!("Verdicts against {verdicts} outcomes", verdicts = bench.verdicts.len());
     pieces.push(heading(&outcomes));
     pieces.push(bands(bench));
+    pieces.push(muted("These runs set the rule of the verdict: it had seen them."));
     pieces.into_iter().collect()
 }
 

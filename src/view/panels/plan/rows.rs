@@ -7,8 +7,8 @@ use crate::node::figure::Scope;
 use crate::panels::strip::{budget_tokens, without_unit};
 use crate::prelude::*;
 use crate::words;
-use shardscope_core::memory::verdict::HALF_BAND;
-use shardscope_core::run::Recompute;
+use shardscope_core::memory::verdict::{HALF_BAND, chance};
+use shardscope_core::run::{Method, Recompute};
 use shardscope_core::search::filter::{Filter, LayoutAxis};
 use shardscope_core::search::ladder::is_same_layout;
 use shardscope_core::search::session::{PlanCommand, RowOrder};
@@ -228,11 +228,16 @@ fn rule(view: &PlanView) -> Message {
             tokens = show_count(tokens(view))
         ),
     };
+    let [fit, tight] = [Verdict::Fits, Verdict::Tight].map(|verdict| chance(Method::Detailed, verdict, false));
     let feasible = t!(
         "A layout is listed if its estimated need, fragmentation included, is no more than the driver shows: of the \
-            144 measured runs that did (132 that fit, 12 that are tight) 143 ran (the rule was chosen, and the \
-            estimate fitted, with them in view). It is tight within {band} % below that; above it, a run may run \
-            out of memory.",
+            {listed} measured runs that did ({fit} that fit, {tight} that are tight) {ran} ran (the rule was chosen, \
+            and the estimate fitted, with them in view). It is tight within {band} % below that; above it, a run may \
+            run out of memory.",
+        listed = fit.like + tight.like,
+        fit = fit.like,
+        tight = tight.like,
+        ran = fit.like + tight.like - fit.ran_out - tight.ran_out,
         band = significant(HALF_BAND.value * 100.0, 1)
     );
     Message::joined(" ", [order, feasible])
