@@ -8,7 +8,7 @@ use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::{Memory, Peak, Pipeline};
 use shardscope_core::run::Method;
 use shardscope_core::run::presets::{Stack, published};
-use shardscope_core::search::{can_run, tie};
+use shardscope_core::search::can_run;
 
 /// The word for what is tight with an estimate above the memory.
 pub const MAY_RUN_OUT: &str = "May run out";
@@ -84,7 +84,7 @@ pub const fn marked(verdict: Verdict) -> (&'static str, &'static str) {
 
 /// A share that is saved: "23 % less".
 pub fn less(share: f64) -> Message {
-    t!("{saved} % less", saved = format!("{:.0}", 100.0 * share))
+    t!("{saved} % less", saved = show_gain(share))
 }
 
 /// What is called the fastest: it fits, and the software of `run` can run it (`shardscope_core::search::serves`).
@@ -124,19 +124,15 @@ pub fn against(ratio: f64) -> Message {
 
 /// True if `ratio` of the steps of two layouts of `run` is further from 1 than the error of such differences.
 pub fn is_told(run: &Run, ratio: f64) -> bool {
-    ratio.max(1.0 / ratio) > 1.0 + tie(run)
+    let ratio = ratio.max(1.0 / ratio);
+    shardscope_core::search::is_told(run, 1.0, ratio)
 }
 
 /// The sentence beside a difference of two steps of layouts of `run`, given as their ratio, where no estimate tells
 /// which of them is shorter; none of steps that are the same, and none beyond the error of such differences.
 pub fn untold(run: &Run, ratio: f64) -> Option<Message> {
     let differs = (ratio - 1.0).abs() >= SMALLEST_PRINTED && !is_told(run, ratio);
-    differs.then(|| {
-        t!(
-            "They may be equal: differences between layouts of one run are known to {tie} %.",
-            tie = significant(tie(run) * 100.0, 2)
-        )
-    })
+    differs.then(|| shardscope_core::search::untold(run, 1.0, ratio.max(1.0 / ratio)))
 }
 
 /// Sizes of a layout that are not 1, and the data-parallel one: `TP 8 · DP 4`.

@@ -7,7 +7,7 @@ use shardscope::core::run::{Based, CpComm, OneOf, Run, Schedule};
 use shardscope::core::search::better::{Better, Betters, Gain, Reason};
 use shardscope::core::search::ladder::{Ladder, LadderEnd};
 use shardscope::core::search::session::{PlanQuery, PlanResult, PlanSession};
-use shardscope::core::search::{PlanRequest, can_run, serves, tie};
+use shardscope::core::search::{PlanRequest, can_run, is_told, serves};
 use shardscope::core::time::PartKind;
 use shardscope::core::units::{MemoryUnit, SMALLEST_PRINTED};
 use shardscope::io::link::decode;
@@ -42,13 +42,13 @@ fn hold(run: &Run, betters: &Betters) {
         kinds.push(better.gain);
         let (time, before) = (report.step.time_s.0, own.step.time_s.0);
         match better.gain {
-            Gain::Time => assert!(time * (1.0 + tie(run)) < before),
+            Gain::Time => assert!(is_told(run, time, before)),
             Gain::Split => {
-                assert!(time * (1.0 + tie(run)) < before);
+                assert!(is_told(run, time, before));
                 let split = better.run.stage_layers.clone();
                 assert_eq!(better.run, Run { stage_layers: split, ..run.clone() }, "the layers a stage alone");
             }
-            Gain::Equal => assert!(time < before && time * (1.0 + tie(run)) >= before),
+            Gain::Equal => assert!(time < before && !is_told(run, time, before)),
             Gain::Memory => assert!(report.memory.peak_bytes < own.memory.peak_bytes),
             Gain::Gpus => {
                 assert!(better.run.gpus < run.gpus);
@@ -56,7 +56,7 @@ fn hold(run: &Run, betters: &Betters) {
             }
             Gain::Batch => {
                 let times = better.run.global_batch as f64 / run.global_batch as f64;
-                assert!(times > 1.0 && time * (1.0 + tie(run)) < before * times);
+                assert!(times > 1.0 && is_told(run, time, before * times));
             }
             Gain::Fits | Gain::Change => assert_eq!((better.run.gpus, better.run.seq_len), (run.gpus, run.seq_len)),
             Gain::Length => {

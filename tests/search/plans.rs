@@ -5,7 +5,7 @@ use shardscope::core::advice::answer as whole_report;
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::report;
 use shardscope::core::run::Run;
-use shardscope::core::search::{Plan, PlanRequest, can_run, is_listed, plan, tie};
+use shardscope::core::search::{Plan, PlanRequest, can_run, is_listed, is_told, plan};
 use std::collections::BTreeMap;
 
 fn request(json: &str) -> PlanRequest {
@@ -230,11 +230,11 @@ fn ties_are_inside_the_error_and_the_recommended_one_is_the_simplest_of_them() {
         let time = |index: usize| plan.best[index].report.step.time_s.0;
         assert!((1..plan.best.len()).all(|index| time(index - 1) <= time(index)));
         for (index, row) in plan.best.iter().enumerate() {
-            assert_eq!(row.tie_with_first, time(index) / time(0) <= 1.0 + tie(&row.layout));
+            assert_eq!(row.tie_with_first, !is_told(&row.layout, time(0), time(index)));
             // A share of the step stands in no sentence about two layouts that no estimate tells apart.
             let why = row.why.to_string();
             let said = why.split("They may be equal").next().unwrap();
-            if index + 1 < plan.best.len() && time(index + 1) / time(index) <= 1.0 + tie(&row.layout) {
+            if index + 1 < plan.best.len() && !is_told(&row.layout, time(index), time(index + 1)) {
                 assert!(!said.contains(" %") && (said != why || why.starts_with("As fast as")), "{why}");
             }
         }

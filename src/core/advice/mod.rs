@@ -11,6 +11,7 @@ pub mod narrow;
 mod schedules;
 mod splits;
 pub mod staircase;
+mod told;
 mod tower;
 
 pub use able::can_run;
@@ -18,6 +19,7 @@ pub(crate) use able::{TakenMicrobatches, combines, cuts_base, pipes};
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance, tower_off};
+pub use told::{is_told, least_saved, least_told, told_from, untold};
 pub use tower::{TowerTimelines, tower_timelines};
 
 use crate::report::{LayerSplits, MAX_OPS_AT_ONCE, Refusal, Report, Reported, by_rank, effort_of, evaluate};

@@ -1,7 +1,7 @@
 //! Settings that shorten a part of a predicted step, each tried on the run; and what to look at where none does.
 
 use super::differences;
-use crate::advice::can_run;
+use crate::advice::{can_run, is_told, least_saved, untold};
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::report::{Report, plain_report};
@@ -10,7 +10,7 @@ use crate::run::{CpComm, OneOf, Recompute, Run, Scenario, Schedule, TpOverlap};
 use crate::sort::sort_by;
 use crate::t;
 use crate::time::PartKind;
-use crate::units::{Seconds, show_percent, show_seconds, significant};
+use crate::units::{Seconds, show_gain, show_percent, show_seconds};
 use serde::Serialize;
 
 /// What to do about a part of the predicted step.
@@ -105,8 +105,7 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
         };
     };
     // As of all differences between layouts of one run.
-    let tie = now.step.range.may_be_equal;
-    let told = step > after_s * (1.0 + tie);
+    let told = is_told(run, after_s, step);
     let change = Message::joined(", ", differences(&after, run));
     let predicted = t!(
         "A step of {after} by prediction, {share} less.",
@@ -114,13 +113,10 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
         share = show_percent(1.0 - after_s / step)
     );
     let known = if told {
-        let least = significant((1.0 - after_s * (1.0 + tie) / step) * 100.0, 2);
+        let least = show_gain(least_saved(run, 1.0 - after_s / step));
         t!("Where such gains were measured, three of four were at least {least} %.", least)
     } else {
-        t!(
-            "They may be equal: differences between layouts of one run are known to {tie} %.",
-            tie = significant(tie * 100.0, 2)
-        )
+        untold(run, after_s, step)
     };
     let words = Message::joined(" ", [predicted, known]);
     let words = Message::joined(" ", std::iter::once(words).chain(beyond(seconds, left, step - after_s)));

@@ -39,11 +39,12 @@ pub mod sweep;
 mod why;
 
 pub use crate::advice::can_run;
+pub use crate::advice::{is_told, least_saved, least_told, untold};
 pub use allowance::WORK;
 pub use axes::{Axes, SplitRule};
 pub use engine::{Search, SearchProgress};
 pub use fastest::{Fastest, fastest, serves, serves_at};
-pub use plan::{Plan, PlanRow, least_saved, recommended, tie, ties};
+pub use plan::{Plan, PlanRow, recommended, ties};
 pub use promise::{LayoutPlace, Promise};
 pub use proposal::Proposal;
 pub use ranking::{Figures, FoundLayout, is_listed};

@@ -5,31 +5,14 @@ use super::fastest::{fastest, serves};
 use super::proposal::Proposal;
 use super::ranking::FoundLayout;
 use super::why::why;
-use crate::advice::answer;
+use crate::advice::{answer, told_from};
 use crate::issue::Issue;
-use crate::maths::exp;
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::report::Report;
 use crate::run::{Run, Value};
-use crate::time::between_layouts;
 use serde::Serialize;
 use std::rc::Rc;
-
-/// Share of a step time within which layouts of `run` tie: the error of their difference, so that no estimate tells
-/// which of them is faster ([`between_layouts`], `tests/time/differences.rs`).
-pub fn tie(run: &Run) -> f64 {
-    let routed = run.model.resolve().is_ok_and(|model| model.moe.is_some());
-    exp(between_layouts(routed)) - 1.0
-}
-
-/// Share of a step that a layout of `run` saves at least, where `saved` is predicted: the predicted gain less the error
-/// of the difference. Of the published pairs of layouts that the error is set by, 76 % kept it
-/// (`tests/time/differences.rs`). Negative where `saved`
-/// is inside [`tie`].
-pub fn least_saved(run: &Run, saved: f64) -> f64 {
-    1.0 - (1.0 - saved) * (1.0 + tie(run))
-}
 
 /// One layout of the answer.
 #[derive(Clone, Debug, Serialize)]
@@ -38,7 +21,7 @@ pub struct PlanRow {
     pub run: Value,
     /// The report of `run`, splits of the layers included.
     pub report: Report,
-    /// Its distance from the first is inside the error of such differences: [`tie`].
+    /// Its distance from the first is inside the error of such differences: [`crate::advice::is_told`].
     pub tie_with_first: bool,
     /// It fits here and the named software can run it.
     pub serves: bool,
@@ -113,8 +96,8 @@ impl Plan {
 pub fn ties(found: &[Rc<FoundLayout>]) -> usize {
     let time = |one: &Rc<FoundLayout>| one.figures.time_s.0;
     let Some(first) = found.first() else { return 0 };
-    let limit = time(first) * (1.0 + tie(&first.run));
-    found.partition_point(|one| time(one) <= limit)
+    let limit = time(first) / (1.0 - told_from(&first.run));
+    found.partition_point(|one| time(one) < limit)
 }
 
 /// The simplest of the layouts that tie with the first: the one with the smallest tp cp pp, then the fastest. Layouts

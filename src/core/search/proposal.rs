@@ -1,9 +1,9 @@
 //! An order found by search for the best layouts of a plan, where the software takes an order: `optimal` is no schedule
 //! of the space, since every layout under it takes a search of its own.
 
-use super::plan::tie;
 use super::ranking::{Figures, FoundLayout, cost, is_listed};
 use crate::advice::can_run;
+use crate::advice::is_told;
 use crate::advice::run_with;
 use crate::message::Message;
 use crate::report::{ScheduleVariant, plain_report as report, work};
@@ -33,7 +33,7 @@ impl Proposal {
     /// In a sentence; `complete` where no layout can be faster than those that were found.
     pub fn words(&self, complete: bool) -> Message {
         let share = show_percent(self.gain);
-        if self.gain < tie(&self.found.run) {
+        if !is_told(&self.found.run, 1.0 - self.gain, 1.0) {
             return t!(
                 "An order found by search, which this software reads from a file: {share} less than the fastest named \
                     schedule, which cannot be told apart.",

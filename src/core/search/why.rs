@@ -1,12 +1,12 @@
 //! Why one layout beats another, from the terms of their reports.
 
-use super::plan::tie;
 use super::ranking::FoundLayout;
+use crate::advice::{is_told, untold};
 use crate::message::Message;
 use crate::run::{OneOf, Run};
 use crate::sort::sort;
 use crate::t;
-use crate::units::{Seconds, significant};
+use crate::units::Seconds;
 
 /// A part of a step as what one layout wins or loses by: less of it, more of it, how much there is.
 type Part = (&'static str, &'static str, Seconds);
@@ -105,9 +105,8 @@ pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {
             t!("As fast as the next, which differs by {differs}; it needs {gib} more.", differs, gib)
         };
     }
-    let error = tie(&one.run);
     // Shares of a step that are smaller than the error of the whole difference would be read as known.
-    let is_told = step > one.figures.time_s.0 * (1.0 + error);
+    let is_told = is_told(&one.run, one.figures.time_s.0, step);
     let mut clauses = vec![if is_told {
         t!("{differs}: {gain} saves {percent} of the step", differs, gain = most.0, percent = percent(most.1))
     } else {
@@ -124,11 +123,6 @@ pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {
         clauses.push(if memory.0 > 0.0 { t!("for {gib} less memory", gib) } else { t!("for {gib} more memory", gib) });
     }
     let sentence = t!("{clauses}.", clauses = Message::joined(", ", clauses));
-    let equal = (!is_told).then(|| {
-        t!(
-            "They may be equal: differences between layouts of one run are known to {tie} %.",
-            tie = significant(error * 100.0, 2)
-        )
-    });
+    let equal = (!is_told).then(|| untold(&one.run, one.figures.time_s.0, step));
     Message::joined(" ", std::iter::once(sentence).chain(equal))
 }

@@ -145,6 +145,12 @@ pub fn show_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
 }
 
+/// A share that is gained, in percent without the sign: tenths below ten, where gains are told apart by tenths.
+pub fn show_gain(share: f64) -> String {
+    let tenths = fixed(share * 100.0, 1);
+    if tenths.len() > "9.9".len() { fixed(share * 100.0, 0) } else { tenths }
+}
+
 /// A share in percent as [`show_percent`] prints it, but what is neither nothing nor all is printed as neither:
 /// `< 0.1 %`, `> 99.9 %`.
 pub fn show_part(share: f64) -> String {

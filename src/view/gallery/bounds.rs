@@ -12,7 +12,7 @@ use shardscope_core::advice::certify::{BestSplit, SplitOrder};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::report::ScheduleVariant;
 use shardscope_core::run::presets::{STACKS, Stack};
-use shardscope_core::search::{can_run, serves_at, tie};
+use shardscope_core::search::{can_run, least_told, serves_at};
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::GIB;
 
@@ -220,7 +220,7 @@ fn answer(gallery: &Gallery) -> Node {
                 other.0.variant != row.variant && !words::is_told(run, other.1.step_s / figures.step_s) && runs(other)
             };
             let alike: Vec<ScheduleVariant> = fits.iter().filter(alike).map(|(other, _)| other.variant).collect();
-            let (tie, mine) = (significant(tie(run) * 100.0, 2), ScheduleVariant::of(run));
+            let (tie, mine) = (show_gain(least_told(run)), ScheduleVariant::of(run));
             let named = |variant: &ScheduleVariant| {
                 let name = variant.name();
                 if *variant == mine { t!("{name} (your run)", name) } else { name }
@@ -228,8 +228,8 @@ fn answer(gallery: &Gallery) -> Node {
             let names = Message::joined(", ", alike.iter().map(named));
             let others = match alike.len() {
                 0 => None,
-                1 => Some(t!("{names} may be as fast: such differences are known to {tie} %.", names, tie)),
-                _ => Some(t!("These may be as fast: {names}. Such differences are known to {tie} %.", names, tie)),
+                1 => Some(t!("{names} may be as fast: gains below {tie} % cannot be told apart.", names, tie)),
+                _ => Some(t!("These may be as fast: {names}. Gains below {tie} % cannot be told apart.", names, tie)),
             };
             let words = Message::joined(" ", std::iter::once(words).chain(others));
             // What is not known to be faster than the Run's own is not offered.

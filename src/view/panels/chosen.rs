@@ -6,8 +6,7 @@ use crate::words;
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
 use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched};
-use shardscope_core::search::tie;
-use shardscope_core::units::show_whole_percent;
+use shardscope_core::search::least_told;
 
 /// Where a layout is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +108,7 @@ pub fn chip(whose: &Whose) -> Node {
         other => other.words(),
     };
     let choose = match gain {
-        Some(gain) => t!("choose for me: {share} less time", share = show_whole_percent(gain)),
+        Some(gain) => t!("choose for me: {share} less time", share = verbatim(format!("{} %", show_gain(gain)))),
         None => "choose for me".into(),
     };
     let choose = link_button(choose).on(Action::ChooseLayout(true));
@@ -150,7 +149,7 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
         Some(LadderEnd::Chosen(choice)) => {
             let software = choice.run.stack.preset_row().choice.label;
             // What is chosen is the shortest step as predicted: others inside the error of a difference may be as fast.
-            let tie = significant(tie(&choice.run) * 100.0, 2);
+            let tie = show_gain(least_told(&choice.run));
             if choice.run.rl.algorithm.is_some() {
                 return t!(
                     "The layout with the shortest training step that fits here and that {software} can run: of \
@@ -161,16 +160,16 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
             let fastest = words::fastest(&choice.run);
             match choice.searched {
                 Some(Searched { layouts, complete: true }) => t!(
-                    "{fastest}, of {layouts} layouts, by predicted steps: others up to {tie} % slower may be as fast. \
-                        It is chosen anew until you set a layout field.",
+                    "{fastest}, of {layouts} layouts, by predicted steps: others over which it gains less than \
+                        {tie} % may be as fast. It is chosen anew until you set a layout field.",
                     fastest,
                     layouts,
                     tie
                 ),
                 Some(Searched { layouts, complete: false }) => t!(
-                    "{fastest}, of {layouts} layouts looked at, by predicted steps: others up to {tie} % slower may be \
-                        as fast; the search ended at its limit of work. It is chosen anew until you set a layout \
-                    field.",
+                    "{fastest}, of {layouts} layouts looked at, by predicted steps: others over which it gains less \
+                        than {tie} % may be as fast; the search ended at its limit of work. It is chosen anew until \
+                        you set a layout field.",
                     fastest,
                     layouts,
                     tie
@@ -314,8 +313,9 @@ mod tests {
         let view = whose(LayoutOrigin::Chosen, Some(&outcome), None);
         let html = view.to_html();
         assert!(html.contains("Layout: chosen for you") && html.contains("The fastest that fits here"), "{html}");
-        // Of dense models pairs of published layouts are told apart from 7.9 % on (`tests/time/differences.rs`).
-        assert!(html.contains("others up to 7.9 % slower may be as fast"), "{html}");
+        // Of dense models steps of published layouts are told apart from 7.9 % more on (`tests/time/differences.rs`):
+        // 1 - 1 / 1.079 is a gain of 7.3 %, and the next tenth is beyond it however a figure was rounded.
+        assert!(html.contains("others over which it gains less than 7.4 % may be as fast"), "{html}");
         assert_eq!(view.actions(), [&Action::ChooseLayout(false)]);
         assert!(failed(Some(&outcome), MemoryUnit::Gib) == Node::none());
         assert!(whose(LayoutOrigin::Chosen, None, None).actions().is_empty());

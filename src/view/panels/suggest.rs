@@ -15,7 +15,7 @@ use shardscope_core::run::presets::{PUBLISHED, PublishedRun};
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::ladder::tried_before;
 use shardscope_core::search::session::PlanResult;
-use shardscope_core::search::{Figures, PlanRequest, differences, least_saved, tie};
+use shardscope_core::search::{Figures, PlanRequest, differences, least_saved, least_told};
 use shardscope_core::time::PartKind;
 use shardscope_core::units::group;
 use std::cmp::Ordering;
@@ -348,7 +348,7 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
 }
 
 /// "Of 41,163 layouts none that surely fits is known to be faster; 2 that may need more than 79.2 GiB take 12 to 30 %
-/// less time. Gains below 7.9 % cannot be told apart."
+/// less time. Gains below 7.4 % cannot be told apart."
 fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Message {
     let Betters { list, tight, .. } = &searched.betters;
     let step_s = searched.step_of(evaluation);
@@ -356,7 +356,7 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
     let least = tight.iter().map(saved).fold(f64::INFINITY, f64::min);
     let most = tight.iter().map(saved).fold(0.0, f64::max);
     let usable = unit.show(evaluation.report.memory.capacity_bytes);
-    let [least, most] = [least, most].map(|percent| format!("{percent:.0}"));
+    let [least, most] = [least, most].map(|percent| show_gain(percent / 100.0));
     let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
     // Of a run that is tight itself they are not worse.
     let own_tight = evaluation.report.memory.overall() == Verdict::Tight;
@@ -382,7 +382,7 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
         t!("Of {evaluated} layouts none that surely fits is known to be faster; {tight}.", evaluated, tight)
     };
     let apart = searched.rl_step.is_none().then(|| {
-        let tie = significant(self::tie(&evaluation.scenario.run) * 100.0, 2);
+        let tie = show_gain(least_told(&evaluation.scenario.run));
         t!("Gains below {tie} % cannot be told apart.", tie)
     });
     let limit = searched.partial.then(|| t!("The search ended at its limit of work."));
@@ -428,11 +428,6 @@ pub fn names(list: &[&Better], own: &Run) -> Vec<Message> {
         Message::joined(" · ", parts)
     };
     (0..list.len()).map(full).collect()
-}
-
-/// A share as whole per cent.
-fn percent(share: f64) -> String {
-    format!("{:.0}", 100.0 * share)
 }
 
 /// The cards of `list` beside a step of `step_s`.
@@ -504,7 +499,7 @@ fn headline(
         Gain::Gpus => {
             let hours = |gpus: u64, time: Seconds| gpus as f64 * time.0;
             let saved = 1.0 - hours(better.run.gpus, figures.time_s) / hours(own.gpus, step_s);
-            let saved = t!("{saved} % fewer GPU-hours", saved = percent(saved));
+            let saved = t!("{saved} % fewer GPU-hours", saved = show_gain(saved));
             (gpus_words(better.run.gpus), saved, word(&peak))
         }
         Gain::Batch => {
@@ -552,13 +547,15 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
     // Such gains were measured of training steps.
     let least = if own.rl.algorithm.is_none() { least_saved(own, 1.0 - time_s / step_s) } else { 0.0 };
     if better.gain == Gain::Time && least > 0.0 {
-        reasons
-            .push(t!("Where such gains were measured, three of four were at least {least} %.", least = percent(least)));
+        reasons.push(t!(
+            "Where such gains were measured, three of four were at least {least} %.",
+            least = show_gain(least)
+        ));
     }
     if better.gain == Gain::Equal {
         reasons.push(t!(
-            "Differences of this kind are known to {tie} %. Measure both: 20 steps each.",
-            tie = significant(tie(own) * 100.0, 2)
+            "Gains below {tie} % cannot be told apart. Measure both: 20 steps each.",
+            tie = show_gain(least_told(own))
         ));
     }
     if better.gain == Gain::Gpus {
@@ -886,7 +883,7 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
             step = show_seconds(step)
         );
     }
-    let (tie, evaluated) = (significant(tie(&evaluation.scenario.run) * 100.0, 2), searched.evaluated);
+    let (tie, evaluated) = (show_gain(least_told(&evaluation.scenario.run)), searched.evaluated);
     if searched.partial {
         t!(
             "No layout that fits is known to be faster, of {evaluated} looked at: gains below {tie} % cannot be told \

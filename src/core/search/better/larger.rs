@@ -17,8 +17,9 @@ const IDLE: f64 = 2.0 * WORTH;
 const WORK: u64 = 200_000;
 
 /// The batch of `run` doubled as long as each time saves something worth it and still fits, and the units of work that
-/// this took. `own` is the report of `run`, `tie` the share of a step that is not told apart.
-pub(super) fn larger_batch(run: &Run, own: &Report, tie: f64) -> (Option<(Run, Figures)>, u64) {
+/// this took. `own` is the report of `run`, `told_from` the share of a step from
+/// which on a gain is told.
+pub(super) fn larger_batch(run: &Run, own: &Report, told_from: f64) -> (Option<(Run, Figures)>, u64) {
     let mut spent = 1;
     // Below so many micro-batches no messages hide behind another micro-batch.
     let lacks_pairs = run.schedule.pairs_passes() && own.layout.microbatches < FOR_PAIRS * run.pp;
@@ -48,5 +49,5 @@ pub(super) fn larger_batch(run: &Run, own: &Report, tie: f64) -> (Option<(Run, F
         least = time;
         best = Some((larger, figures));
     }
-    (best.filter(|_| least * (1.0 + tie) < present), spent)
+    (best.filter(|_| least <= present * (1.0 - told_from)), spent)
 }

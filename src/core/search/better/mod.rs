@@ -10,12 +10,11 @@ pub use cause::{Cause, Gain, Reason};
 
 use super::engine::Search;
 use super::fastest::{fastest, serves};
-use super::plan::tie;
 use super::promise::{LayoutPlace, Promise};
 use super::ranking::{Figures, FoundLayout, Ranking, cost};
 use super::request::{PlanRequest, TOP};
 use super::space::Space;
-use crate::advice::balance;
+use crate::advice::{balance, is_told, told_from};
 use crate::memory::Verdict;
 use crate::report::{Report, SplitOrigin, evaluate, plain_report as report};
 use crate::run::Run;
@@ -61,8 +60,8 @@ pub struct Betters {
 pub(crate) struct Improving {
     run: Run,
     report: Box<Report>,
-    /// Share of a step time that is not told apart.
-    tie: f64,
+    /// Share of the longer step from which on a gain is told ([`told_from`]).
+    told_from: f64,
     fastest: Ranking,
     known: Option<Rc<FoundLayout>>,
     /// Least memory last.
@@ -95,7 +94,7 @@ impl Improving {
         Some(Self {
             run: run.clone(),
             report: Box::new(report),
-            tie: tie(run),
+            told_from: told_from(run),
             fastest: Ranking::new(&kept, TOP, true),
             known,
             lean: Some(kept),
@@ -150,7 +149,12 @@ impl Improving {
 
     /// Time that a layout may take at most to count as no slower.
     fn longest(&self) -> f64 {
-        self.report.step.time_s.0 * (1.0 + self.tie)
+        self.report.step.time_s.0 / (1.0 - self.told_from)
+    }
+
+    /// True if `time` is a gain over `present` that is told.
+    fn is_told(&self, time: f64, present: f64) -> bool {
+        time <= present * (1.0 - self.told_from)
     }
 
     /// The fastest layout that serves, of both searches.
@@ -167,19 +171,23 @@ impl Improving {
         }
         self.reports = 1;
         let verdict = self.report.memory.overall();
-        let (present, tie) = (self.report.step.time_s.0, self.tie);
-        let faster = |found: &FoundLayout, by: f64| found.figures.time_s.0 * (1.0 + by) < present;
+        let present = self.report.step.time_s.0;
+        let (told, named) = (
+            |found: &FoundLayout| self.is_told(found.figures.time_s.0, present),
+            |found: &FoundLayout| found.figures.time_s.0 * (1.0 + EQUAL) < present,
+        );
         let fastest = self.fastest();
         let of_use = fastest.as_ref().filter(|_| verdict != Verdict::Oom);
-        if let Some(found) = of_use.filter(|found| faster(found, tie)) {
+        if let Some(found) = of_use.filter(|found| told(found)) {
             self.add(Gain::Time, found);
         } else if verdict != Verdict::Oom {
-            self.equal = of_use.filter(|found| faster(found, EQUAL)).cloned();
+            let equal = of_use.filter(|found| named(found)).cloned();
             let space = search.space();
             let tight = search.best().iter().filter(|found| suits(space, found.place));
-            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found, EQUAL));
-            let gain = |found: &FoundLayout| if faster(found, tie) { Gain::Time } else { Gain::Equal };
-            self.found.tight = tight.filter_map(|found| self.better(gain(found), found)).collect();
+            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && named(found));
+            let gain = |found: &FoundLayout| if told(found) { Gain::Time } else { Gain::Equal };
+            let tight = tight.filter_map(|found| self.better(gain(found), found)).collect();
+            (self.equal, self.found.tight) = (equal, tight);
         }
         if verdict == Verdict::Oom {
             // Its time is that of a Run that does not run: the fastest that fits is what helps.
@@ -244,11 +252,11 @@ impl Improving {
     /// Takes out the fastest layout that fits where a change keeps the layout, trains the same and is faster: what goes
     /// to the host is no layout of the search.
     fn drop_slower_fit(&mut self) {
-        let list = &mut self.found.list;
         let time = |better: &Better| better.figures.time_s.0;
-        let changed = list.iter().find(|better| better.gain == Gain::Change).map(time);
+        let changed = self.found.list.iter().find(|better| better.gain == Gain::Change).map(time);
         if let Some(changed) = changed {
-            list.retain(|better| better.gain != Gain::Fits || time(better) <= changed * (1.0 + self.tie));
+            let run = &self.run;
+            self.found.list.retain(|better| better.gain != Gain::Fits || !is_told(run, changed, time(better)));
         }
     }
 
@@ -262,7 +270,7 @@ impl Improving {
         let splits = evaluate(&self.run).ok().and_then(|own| balance(&own));
         if let Some(best) = splits.as_ref().and_then(|splits| splits.of(SplitOrigin::Best)) {
             let (run, figures) = (&best.evaluation.scenario.run, Figures::from(&best.evaluation.report));
-            let is_shorter = figures.time_s.0 * (1.0 + self.tie) < self.report.step.time_s.0;
+            let is_shorter = self.is_told(figures.time_s.0, self.report.step.time_s.0);
             if is_shorter && serves(run, &figures.peak) && self.found.list.iter().all(|better| better.run != *run) {
                 let better = self.caused(Gain::Split, run, figures);
                 self.found.list.splice(0..0, better);
@@ -273,7 +281,7 @@ impl Improving {
 
     /// Adds a larger batch in the own layout, where that is the loss.
     fn enlarge(&mut self) -> u64 {
-        let (larger, spent) = larger_batch(&self.run, &self.report, self.tie);
+        let (larger, spent) = larger_batch(&self.run, &self.report, self.told_from);
         if let Some((run, figures)) = larger {
             let better = self.caused(Gain::Batch, &run, figures);
             self.found.list.extend(better);
@@ -313,8 +321,8 @@ impl Improving {
                 let best = search.best().first().cloned();
                 self.fewer = None;
                 let hours = |found: &FoundLayout| found.figures.time_s.0 * found.run.gpus as f64;
-                let least = self.cheapest.as_deref().map_or(self.least_hours() / (1.0 + self.tie), hours);
-                if let Some(found) = best.filter(|found| hours(found) < least) {
+                let least = self.cheapest.as_deref().map_or(self.least_hours() * (1.0 - self.told_from), hours);
+                if let Some(found) = best.filter(|found| hours(found) <= least) {
                     self.cheapest = Some(found);
                 }
             }

@@ -14,7 +14,7 @@ use shardscope_core::search::ladder::is_same_layout;
 use shardscope_core::search::session::{PlanCommand, RowOrder};
 use shardscope_core::search::sweep::Points;
 use shardscope_core::search::{
-    Axes, Figures, FoundLayout, LayoutPlace, Proposal, recommended, shorter_stages, tie, ties, why as reason,
+    Axes, Figures, FoundLayout, LayoutPlace, Proposal, least_told, recommended, shorter_stages, ties, why as reason,
 };
 use shardscope_core::units::{fixed, show_off};
 use std::borrow::Cow;
@@ -217,10 +217,9 @@ fn proposed(proposal: &Proposal, complete: bool) -> Node {
 fn rule(view: &PlanView) -> Message {
     let order = match view.query.order {
         RowOrder::Fastest => t!(
-            "Strictly by time; ≈ may be as fast as the first: differences between layouts of one run are known to \
-                {tie} %. Of those, “simplest” marks the one that fits with the smallest TP × CP × PP, of equals the \
+            "Strictly by time; ≈ may be as fast as the first, whose gain over it is below {tie} %. Of those, “simplest” marks the one that fits with the smallest TP × CP × PP, of equals the \
                 fastest.",
-            tie = significant(tie(&view.query.run) * 100.0, 2)
+            tie = show_gain(least_told(&view.query.run))
         ),
         RowOrder::Leanest => t!("By memory; each is the fastest of those that need no more."),
         RowOrder::Cheapest => t!(
