@@ -223,7 +223,8 @@ pub fn ran_briefly(memory: &Memory) -> Option<Message> {
 }
 
 /// The verdict on the memory of `run` with its evidence: "Uses 38.0 % of usable memory. None of the 132 measured runs
-/// that this estimate says fit ran out; its rule had seen them." Of a published run that ran, first what the verdict means.
+/// that this estimate says fit ran out; its rule had seen them." Of a published run that ran, first what the verdict
+/// means.
 pub fn known(run: &Run, memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
@@ -257,8 +258,8 @@ pub fn fullest(peak: &Peak) -> Message {
     if peak.verdict == Verdict::Tight && like > 0 {
         let share = show_percent(peak.need / peak.capacity);
         t!(
-            "Fullest GPU, rank {rank}: {share} of usable; {ran_out} of {like} runs as tight as this, which its rule had \
-                seen, ran out",
+            "Fullest GPU, rank {rank}: {share} of usable; {ran_out} of {like} runs as tight as this, which its rule \
+                had seen, ran out",
             rank,
             share,
             like,

@@ -23,7 +23,7 @@ use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
-use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
+use shardscope::view::panels::suggest::{SearchProgressShown, lead, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
 use shardscope::web::dialogs::page::{content, named};
 use std::collections::BTreeSet;
@@ -178,6 +178,86 @@ fn no_text_has_a_brace_a_key_or_english_in_chinese() {
     check(others());
     println!("{count} texts");
     assert!(count > 20_000, "{count}");
+    assert!(found.is_empty(), "{} texts: {found:#?}", found.len());
+}
+
+/// Things that texts count.
+const COUNTED: [&str; 24] = [
+    "GPUs",
+    "nodes",
+    "layers",
+    "micro-batches",
+    "steps",
+    "ranks",
+    "stages",
+    "chunks",
+    "sequences",
+    "tokens",
+    "layouts",
+    "copies",
+    "schedules",
+    "runs",
+    "replicas",
+    "groups",
+    "experts",
+    "hours",
+    "days",
+    "sizes",
+    "messages",
+    "hosts",
+    "samples",
+    "points",
+];
+
+/// The faults of a text about `run`: one thing in the plural, a proposal of the software that the run has.
+fn miscounted(text: &str, run: &Run, found: &mut BTreeSet<String>) {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    for pair in words.windows(2) {
+        let counted = pair[1].trim_end_matches(|letter: char| !letter.is_alphanumeric());
+        if pair[0].trim_start_matches(['(', '“', '"']) == "1" && COUNTED.contains(&counted) {
+            found.insert(format!("one in the plural: {text}"));
+        }
+    }
+    if text.contains(&format!("Software: {}", run.stack.preset_row().choice.label)) {
+        found.insert(format!("a proposal of what is set: {text}"));
+    }
+}
+
+/// Texts of random runs, and of the cards beside small runs that fit and that do not: "1 GPU", never "1 GPUs"; and no
+/// card proposes the Run itself or a setting that it has.
+#[test]
+fn one_thing_is_counted_in_the_singular_and_what_is_set_is_not_proposed() {
+    let mut found = BTreeSet::new();
+    let mut count = 0;
+    let mut check = |run: &Run, nodes: Vec<Node>| {
+        for node in nodes {
+            texts(&node, "", &mut |message, _| {
+                count += 1;
+                miscounted(&message.to_string(), run, &mut found);
+            });
+        }
+    };
+    let mut random = Random::new(11);
+    for _ in 0..40 {
+        let run = random_run(&mut random);
+        check(&run, pages(&run));
+    }
+    let one = Run { gpus: 1, tp: 1, pp: 1, global_batch: 8, ..Run::default() };
+    let cards = [("llama-3.1-8b", "rtx-4090", 4), ("llama-3.1-8b", "l40s", 1), ("llama-3.1-70b", "h100-sxm-80gb", 8)];
+    let small = cards.map(|(model, gpu, gpus)| {
+        let set = [("model", model.to_owned()), ("gpu", gpu.to_owned()), ("gpus", gpus.to_string())];
+        one.with_texts(&set).unwrap()
+    });
+    for run in small {
+        let query = PlanQuery { extras: Vec::new(), ..PlanQuery::improve(&run) };
+        let mut session = PlanSession::new(query).unwrap();
+        while !session.step(1 << 20) {}
+        let (evaluation, result) = (evaluate(&run).unwrap(), session.result(true));
+        assert!(result.betters.list.iter().chain(&result.betters.tight).all(|better| better.run != run));
+        let searched = SearchProgressShown::of(&result, &evaluation);
+        check(&run, vec![suggestion(&evaluation, &searched, UNIT), lead(&evaluation, &searched)]);
+    }
+    assert!(count > 15_000, "{count}");
     assert!(found.is_empty(), "{} texts: {found:#?}", found.len());
 }
 

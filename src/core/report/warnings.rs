@@ -175,12 +175,16 @@ fn few_microbatches(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
         // Samples of unequal length have warnings of their own.
         return None;
     }
-    let message = t!(
-        "{percent} % of the pipeline is bubble: {microbatches} micro-batches are few for {pp} pipeline ranks",
-        percent,
-        microbatches = layout.microbatches,
-        pp = layout.pp
-    );
+    let pp = layout.pp;
+    let message = match layout.microbatches {
+        1 => t!("{percent} % of the pipeline is bubble: 1 micro-batch is few for {pp} pipeline ranks", percent, pp),
+        microbatches => t!(
+            "{percent} % of the pipeline is bubble: {microbatches} micro-batches are few for {pp} pipeline ranks",
+            percent,
+            microbatches,
+            pp
+        ),
+    };
     let twice = scenario.run.global_batch.saturating_mul(2);
     Some(Issue::warning("global_batch", message).with_fix("global_batch", twice))
 }

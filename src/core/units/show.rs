@@ -47,6 +47,15 @@ impl MemoryUnit {
     pub fn show(self, bytes: Bytes) -> String {
         format!("{} {}", self.number(bytes), self.name())
     }
+    /// Bytes of a part that may be none: as [`Self::show`], in a smaller unit where that would print zero of what is
+    /// there, and nothing for none.
+    pub fn show_any(self, bytes: Bytes) -> String {
+        match self.printed(bytes) {
+            _ if bytes.0 == 0.0 => String::new(),
+            0.0 => self.fitting(bytes),
+            _ => self.show(bytes),
+        }
+    }
     /// Bytes at a fitting unit of this kind, three significant digits: `8.30 GiB`, `25.0 MB`, `512 B`. The largest is
     /// that of [`Self::show`], and large figures are printed as there: a drawer says what the table beside it says.
     pub fn fitting(self, bytes: Bytes) -> String {
@@ -308,6 +317,20 @@ mod tests {
         }
         assert_eq!(show_bytes(Bytes::from_gib(1280.0)), "1280.0 GiB");
         assert_eq!(show_bytes(Bytes::from_gib(8.3)), "8.30 GiB");
+    }
+
+    /// What is there never prints as zero: 3 MiB are 0.003 GiB. What is not has no figure.
+    #[test]
+    fn a_small_part_prints_in_a_smaller_unit_and_none_as_none() {
+        for unit in [MemoryUnit::Gib, MemoryUnit::Gb] {
+            for power in 0..50 {
+                let text = unit.show_any(Bytes(f64::from(power).exp2()));
+                let figure: f64 = text.split(' ').next().unwrap().parse().unwrap();
+                assert!(figure > 0.0, "{text}");
+            }
+            assert_eq!(unit.show_any(Bytes::ZERO), "");
+        }
+        assert_eq!(MemoryUnit::Gib.show_any(Bytes(3.0 * 1024.0 * 1024.0)), "3.00 MiB");
     }
 
     #[test]

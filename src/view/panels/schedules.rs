@@ -391,8 +391,8 @@ fn fullest(first: &ComparedSchedule, second: &ComparedSchedule, unit: MemoryUnit
         )
     } else {
         t!(
-            "Its fullest GPU needs {peak} instead of {other_peak}: {held} instead of {other_held} micro-batches on \
-                rank {rank}, with {change}.",
+            "Its fullest GPU needs {peak} instead of {other_peak}: of micro-batches rank {rank} holds {held} instead \
+                of {other_held}, with {change}.",
             peak,
             other_peak,
             rank,
@@ -582,12 +582,13 @@ mod tests {
         assert_eq!((held, other_held), (4.0, 1.0));
         let [peak, other_peak] = [&zb, &one].map(|of| MemoryUnit::Gib.show(of.report.memory.peak_bytes));
         let words = format!(
-            "Its fullest GPU needs {peak} instead of {other_peak}: 4 instead of 1 micro-batches on rank {last}, with "
+            "Its fullest GPU needs {peak} instead of {other_peak}: of micro-batches rank {last} holds 4 instead of 1, \
+                with "
         );
         assert!(said.contains(&words) && said.contains("Both hold 4 micro-batches"), "{said}");
         assert!(zb.report.memory.peak_stage == last && one.report.memory.peak_stage == 0, "{said}");
         let back = against(&Run::default(), &b, &a, MemoryUnit::Gib).to_string();
-        assert!(back.contains("1 instead of 4 micro-batches on rank 3, with ") && back.contains(" less "), "{back}");
+        assert!(back.contains("rank 3 holds 1 instead of 4, with ") && back.contains(" less "), "{back}");
     }
 
     /// Gains between layouts of a dense run are told from 7.4 % on: the longer step is then 7.9 % more.

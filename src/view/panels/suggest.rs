@@ -11,7 +11,9 @@ use crate::words;
 use shardscope_core::report::{report, work};
 use shardscope_core::rl::{TOLD_APART, predict};
 use shardscope_core::run::Recompute;
+use shardscope_core::run::follow::following;
 use shardscope_core::run::presets::{PUBLISHED, PublishedRun};
+use shardscope_core::run::registry::Field;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::ladder::tried_before;
 use shardscope_core::search::session::PlanResult;
@@ -341,7 +343,11 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     let cards: Node = cards_of(evaluation, step_s, &shown, unit).into_iter().collect();
     let (class, sign) = words::sign(evaluation.report.memory.overall());
     let parts = [
-        leaf("p", class, Message::joined("", [verbatim(sign), tight_words(evaluation, searched, unit)])),
+        el(
+            "p",
+            &[("class", class)],
+            &[text(sign), inline(tight_words(evaluation, searched, unit)), unsaid_batch(evaluation, searched)],
+        ),
         fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
     ];
     el("div", &[("class", "only-tight")], &parts)
@@ -386,7 +392,7 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
         t!("Gains below {tie} % cannot be told apart.", tie)
     });
     let limit = searched.partial.then(|| t!("The search ended at its limit of work."));
-    Message::joined(" ", std::iter::once(said).chain(apart).chain(limit).chain(unsaid_batch(evaluation, searched)))
+    Message::joined(" ", std::iter::once(said).chain(apart).chain(limit))
 }
 
 /// Tight layouts that are shown.
@@ -413,8 +419,11 @@ pub fn name(better: &Better, own: &Run) -> Message {
 pub fn names(list: &[&Better], own: &Run) -> Vec<Message> {
     let names: Vec<Message> = list.iter().map(|better| name(better, own)).collect();
     let words: Vec<String> = names.iter().map(ToString::to_string).collect();
+    // What a layout leaves as the Run has it is no proposal of it.
+    let is_proposed = |better: &Better, field: &Field| field.get(&better.run) != field.get(own);
     let differ = |better: &Better, other: &Better| {
         let changes = changes(&better.run, &other.run).into_iter();
+        let changes = changes.filter(|change| is_proposed(better, change.field));
         changes.map(|change| t!("{field}: {to}", field = change.field.label, to = change.to)).collect::<Vec<_>>()
     };
     let full = |at: usize| {
@@ -530,6 +539,7 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
             reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch));
             reasons.extend(tight_length(better, own, unit));
         }
+        Gain::Adapter => reasons.extend(other_length(own, &better.run)),
         Gain::Fewest => {
             reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
             reasons.push(why_not_fewer(own, better.run.gpus));
@@ -585,8 +595,8 @@ fn why_not_fewer(own: &Run, found: u64) -> Message {
     let tried = tried_before(own, found);
     if tried.is_empty() && found > own.gpus {
         return t!(
-            "No layout was found that fits on {gpus} GPUs; {found} is the next number that was tried.",
-            gpus = own.gpus,
+            "No layout was found that fits on {gpus}; {found} is the next number that was tried.",
+            gpus = gpus_words(own.gpus),
             found
         );
     }
@@ -597,7 +607,37 @@ fn why_not_fewer(own: &Run, found: u64) -> Message {
     let more = (listed.len() < tried.len()).then(|| verbatim("…"));
     let numbers = more.into_iter().chain(listed.iter().map(|count| verbatim(group(&count.to_string()))));
     let numbers = Message::joined(", ", numbers);
+    if tried == [1] {
+        return t!("Tried before, and no layout was found that fits: 1 GPU. Numbers between were not tried.");
+    }
     t!("Tried before, and no layout was found that fits: {numbers} GPUs. Numbers between were not tried.", numbers)
+}
+
+/// That the list of what is trained sets another length than a card of adapters: `other` keeps the sequence of `own`,
+/// or the longest of its halves that fits, where the choice of the adapters brings a length of its own.
+fn other_length(own: &Run, other: &Run) -> Option<Message> {
+    let adapted = Run { adapter: other.adapter.clone(), ..own.clone() };
+    let set = following(own, &adapted, "adapter.method", true);
+    let begun = set.iter().find(|(key, _)| *key == "seq_len").map(|(_, tokens)| verbatim(group(tokens)))?;
+    let kept = other.seq_len == own.seq_len;
+    (set.iter().all(|(key, tokens)| *key != "seq_len" || *tokens != other.seq_len.to_string())).then(|| {
+        let tokens = verbatim(group(&other.seq_len.to_string()));
+        if kept {
+            t!(
+                "It keeps your {tokens} tokens a sequence; the list of what is trained sets {begun}, as QLoRA's \
+                    published run had.",
+                tokens,
+                begun
+            )
+        } else {
+            t!(
+                "It sets {tokens} tokens a sequence, which fit; the list of what is trained sets {begun}, \
+                    as QLoRA's published run had.",
+                tokens,
+                begun
+            )
+        }
+    })
 }
 
 /// Numbers of GPUs that are listed at most.
@@ -681,15 +721,18 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
         Reason::Part(PartKind::Bubble) => (part_words(PartKind::Bubble), Box::new(show_percent)),
         Reason::Part(part) => (part_words(part), Box::new(|value| show_seconds(Seconds(value)))),
         Reason::Share(part) => (part_words(part), Box::new(show_percent)),
-        Reason::Memory(component) => (component.name(), Box::new(move |value| unit.show(Bytes(value)))),
+        Reason::Memory(component) => (component.name(), Box::new(move |value| unit.show_any(Bytes(value)))),
     };
     // No line ends between a number and its unit.
-    let [before, after] = [before, after].map(|value| show(value).replace(' ', "\u{a0}"));
+    let [before, after] = [before, after].map(|value| match show(value).as_str() {
+        "" => t!("none"),
+        figure => verbatim(figure.replace(' ', "\u{a0}")),
+    });
     // A share says what it divides by.
     let after = match reason {
         Reason::Part(PartKind::Bubble) => t!("{share} of the pipeline's time", share = after),
         Reason::Share(_) => t!("{share} of the step", share = after),
-        Reason::Part(_) | Reason::Memory(_) => verbatim(after),
+        Reason::Part(_) | Reason::Memory(_) => after,
     };
     let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
     if better.gain == Gain::Batch {
@@ -822,10 +865,10 @@ fn nothing(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
             t!("Out of memory: of {evaluated} layouts on these GPUs none fits.", evaluated)
         }
     } else {
-        let said = std::iter::once(fastest_that_fits(evaluation, searched));
-        Message::joined(" ", said.chain(unsaid_batch(evaluation, searched)))
+        fastest_that_fits(evaluation, searched)
     };
-    muted(words)
+    let batch = if searched.done { unsaid_batch(evaluation, searched) } else { Node::none() };
+    el("p", &[("class", "muted")], &[inline(words), batch])
 }
 
 /// Share of the step from which on a bubble that is not the main loss is named beside it.
@@ -867,10 +910,23 @@ fn batch_loss(evaluation: &Evaluation, main: Option<PartKind>) -> Option<Message
     })
 }
 
-/// [`batch_loss`] below the cards, where no card of a larger batch says it.
-fn unsaid_batch(evaluation: &Evaluation, searched: &SearchProgressShown) -> Option<Message> {
+/// [`batch_loss`] of the line beside the head of the cards.
+fn batch_in_line(evaluation: &Evaluation, searched: &SearchProgressShown) -> Option<Message> {
+    let fits = evaluation.report.memory.overall() != Verdict::Oom;
+    let (part, _) = main_loss(evaluation, searched.lessened()).filter(|_| fits)?;
+    batch_loss(evaluation, Some(part))
+}
+
+/// [`batch_loss`] below the cards, of a run that fits, where no card of a larger batch says it; where the line beside
+/// the head does, only on screens that leave no room for that line.
+fn unsaid_batch(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
     let is_said = searched.betters.list.iter().any(|better| better.gain == Gain::Batch);
-    (!is_said).then(|| batch_loss(evaluation, None))?
+    let is_unfit = evaluation.report.memory.overall() == Verdict::Oom;
+    let Some(words) = batch_loss(evaluation, None).filter(|_| !is_said && !is_unfit) else {
+        return Node::none();
+    };
+    let class = if batch_in_line(evaluation, searched).is_some() { "uncaptioned" } else { "" };
+    leaf("span", class, Message::joined("", [verbatim(" "), words]))
 }
 
 /// How near the step is to that of the fastest layout that fits: within the error of such differences.
@@ -942,7 +998,7 @@ pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
         }
         Some((part, share)) => {
             let main = loss_offered(&evaluation.scenario.run, searched, part, share);
-            Message::joined(" ", batch_loss(evaluation, Some(part)).into_iter().chain([main]))
+            Message::joined(" ", batch_in_line(evaluation, searched).into_iter().chain([main]))
         }
         None => t!("No loss that a layout can change."),
     };
@@ -1083,6 +1139,9 @@ mod tests {
             let m = batch / dp;
             assert_eq!(line.contains(&format!("{}. ", named(batch, m))), is_loss, "{batch} {pp}: {line}");
             assert_eq!(cards.contains(&format!("{}: bubble ", named(batch, m))), is_loss, "{batch} {pp}: {cards}");
+            // Once on a screen: below the cards only where the line has no room.
+            let narrow = cards.contains(&format!("class=\"uncaptioned\"> {}", named(batch, m)));
+            assert_eq!(narrow, is_loss, "{batch} {pp}: {cards}");
         }
         let run = Run { global_batch: 64, ..Run::default() };
         let other = Run { global_batch: 128, ..run.clone() };

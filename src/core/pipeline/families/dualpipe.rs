@@ -181,7 +181,7 @@ fn enough(spec: &Spec, n: u32, twice_half: u32) -> Result<(), Issue> {
 fn too_few(spec: &Spec) -> Issue {
     let needed = 2 * spec.pp;
     let message = t!(
-        "{schedule} has no order for {microbatches} micro-batches on {pp} ranks",
+        "{schedule} has no order for so few micro-batches, {microbatches}, on {pp} ranks",
         schedule = spec.schedule.name(),
         microbatches = spec.microbatches,
         pp = spec.pp

@@ -74,7 +74,7 @@ pub(crate) fn warn_few_microbatches(spec: &Spec) -> Vec<Issue> {
     }
     let nanotron = if m + 1 < p { ", nanotron asserts m ≥ p − 1" } else { "" };
     let message = t!(
-        "{m} micro-batches on {p} ranks: PyTorch's Schedule1F1B raises for m < p{nanotron}; Megatron-LM runs it",
+        "fewer micro-batches than ranks, {m} < {p}: PyTorch's Schedule1F1B raises{nanotron}; Megatron-LM runs it",
         m,
         p,
         nanotron

@@ -128,12 +128,16 @@ impl Check<'_> {
         let each = dp.saturating_mul(run.micro_batch);
         if !run.global_batch.is_multiple_of(each) {
             let fitting = run.global_batch.div_ceil(each);
-            let message = t!(
-                "{sequences} sequences do not divide over DP {dp} × micro-batch {micro_batch}",
-                sequences = run.global_batch,
-                dp,
-                micro_batch = run.micro_batch
-            );
+            let micro_batch = run.micro_batch;
+            let message = match run.global_batch {
+                1 => t!("1 sequence does not divide over DP {dp} × micro-batch {micro_batch}", dp, micro_batch),
+                sequences => t!(
+                    "{sequences} sequences do not divide over DP {dp} × micro-batch {micro_batch}",
+                    sequences,
+                    dp,
+                    micro_batch
+                ),
+            };
             let issue = Issue::error("global_batch", message).with_near(
                 "global_batch",
                 fitting.saturating_mul(each),

@@ -202,7 +202,7 @@ impl Check<'_> {
             self.error_near(
                 "model.moe.top_groups",
                 t!(
-                    "{top_groups} of {groups} groups with {each} experts each cannot give a token {top_k}",
+                    "groups with {each} experts each, {top_groups} of {groups}, cannot give a token {top_k}",
                     top_groups,
                     groups,
                     each = experts / groups,

@@ -355,7 +355,8 @@ impl Improving {
     }
 
     fn caused(&self, gain: Gain, run: &Run, figures: Figures) -> Option<Better> {
-        let after = report(run).ok()?;
+        // The Run itself is no proposal.
+        let after = report(run).ok().filter(|_| *run != self.run)?;
         let cause = Cause::of(gain, (&self.run, &self.report), (run, &after));
         Some(Better { gain, run: run.clone(), figures, cause })
     }

@@ -190,9 +190,11 @@ fn consistent(found: &Diagnosis, own: Option<&Run>) -> Node {
         none,
         el("ul", &[("class", "likely")], &[likely]),
     ];
-    let right = [
-        head("Not consistent", t!("ruled out by the steps"), Node::none()),
-        el("ul", &[("class", "likely")], &[unlikely]),
-    ];
+    // What comes more rarely than the log is long is not in it.
+    let seen = match found.series.as_ref().map(|series| series.steps) {
+        Some(steps) => t!("not seen in its {steps} steps; what comes more rarely may still be", steps),
+        None => t!("it has too few steps to tell"),
+    };
+    let right = [head("Not consistent", seen, Node::none()), el("ul", &[("class", "likely")], &[unlikely])];
     el("div", &[("class", "halves")], &[el("div", &[], &left), el("div", &[], &right)])
 }

@@ -217,8 +217,8 @@ fn proposed(proposal: &Proposal, complete: bool) -> Node {
 fn rule(view: &PlanView) -> Message {
     let order = match view.query.order {
         RowOrder::Fastest => t!(
-            "Strictly by time; ≈ may be as fast as the first, whose gain over it is below {tie} %. Of those, “simplest” marks the one that fits with the smallest TP × CP × PP, of equals the \
-                fastest.",
+            "Strictly by time; ≈ may be as fast as the first, whose gain over it is below {tie} %. Of those, \
+                “simplest” marks the one that fits with the smallest TP × CP × PP, of equals the fastest.",
             tie = show_gain(least_told(&view.query.run))
         ),
         RowOrder::Leanest => t!("By memory; each is the fastest of those that need no more."),
