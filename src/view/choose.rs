@@ -99,6 +99,10 @@ fn along(before: &Run, after: &Run, chosen: &Field) -> Option<Issue> {
         choice = label(chosen, after),
         settings = Message::joined(", ", named.iter().map(|field| one(field)).chain(moved))
     );
+    // Another route to adapters, a card beside a run that does not fit, keeps the length.
+    let brings = chosen.key == "adapter.method" && after.adapter.method.is_some();
+    let is_length = brings && others.iter().any(|field| field.key == "seq_len");
+    let words = if is_length { t!("{set}. The length is that of QLoRA's published run", set = words) } else { words };
     // What a preset had of its own stands with that preset alone; a schedule asks for the settings that came with it.
     let parts = format!("{}.", chosen.key);
     let whole = chosen.key == "schedule" || others.iter().any(|field| field.key.starts_with(&parts));
@@ -204,6 +208,7 @@ mod tests {
             let AfterChoice { run, notice } = after(&before, "adapter.method", id);
             let words = notice.unwrap().message.to_string();
             let parts = [format!("Set with {label}:"), "Sequence 512".to_owned(), "Global batch 64".to_owned()];
+            assert!(words.ends_with("The length is that of QLoRA's published run"), "{words}");
             assert!(parts.iter().all(|part| words.contains(part)), "{words}");
             assert_eq!((run.seq_len, run.global_batch), (512, 64));
             let AfterChoice { run, notice } = after(&run, "adapter.method", "");

@@ -47,6 +47,19 @@ fn every_published_row_that_says_enough_is_computed() {
     assert!(bench.facts.iter().all(|fact| fact.predicted > 0.0));
 }
 
+/// The page says that no step with tensor parallelism over PCIe sets what of it hides: among the published steps of
+/// sources that constants were fitted to there is none.
+#[test]
+fn no_step_that_constants_were_fitted_to_has_tensor_parallelism_over_pcie() {
+    let over_pcie = bench().rows.iter().filter(|row| {
+        let is_step = matches!(row.measured, Measurement::Step(_));
+        is_step && row.run.tp > 1 && row.run.gpu.resolve().is_ok_and(|gpu| gpu.is_on_pcie())
+    });
+    let over_pcie: Vec<_> = over_pcie.map(|row| (row.label.as_str(), row.source().kind)).collect();
+    println!("{over_pcie:?}");
+    assert!(over_pcie.iter().all(|(_, kind)| *kind != SourceUse::Fitted), "{over_pcie:?}");
+}
+
 /// The bounds that `tests/time/throughput.rs` holds the same runs to, as the page counts them.
 #[test]
 fn the_page_s_errors_are_within_the_bounds_of_the_published_tables() {

@@ -4,6 +4,8 @@ use crate::field::Steps::Double;
 use crate::field::{cluster, shape};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 
+/// The fastest scale-up link that is PCIe: 16 lanes of the fifth generation, 32 GT/s each, one direction.
+const PCIE_5: BytesPerSecond = BytesPerSecond(64e9);
 /// Link to the host where nothing is said: PCIe of the fourth generation.
 const PCIE_4: BytesPerSecond = BytesPerSecond(32e9);
 
@@ -46,6 +48,11 @@ shape! {
 }
 
 impl Gpu {
+    /// True if GPUs of a node exchange over a link that is no faster than PCIe: no NVLink, or a bridge between pairs.
+    pub fn is_on_pcie(&self) -> bool {
+        self.intra <= PCIE_5
+    }
+
     /// True if tensor cores compute in fp8.
     pub(crate) fn computes_in_fp8(&self) -> bool {
         self.fp8.0 > self.bf16.0

@@ -67,7 +67,14 @@ pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) 
         Node::none()
     };
     let drawn = beside(evaluation, chosen, unit);
-    let notes = [drawn, sharing(evaluation), kernels, average(evaluation), not_hidden(evaluation)];
+    let notes = [
+        drawn,
+        sharing(evaluation),
+        kernels,
+        average(evaluation),
+        not_hidden(evaluation),
+        assumed(evaluation, overlap),
+    ];
     std::iter::once(scrolled("Overlap table", table)).chain(notes).collect()
 }
 
@@ -149,6 +156,26 @@ const fn part_name(traffic: Traffic) -> &'static str {
         Traffic::Dp | Traffic::Zero3 => "Exposed DP",
         Traffic::Pp => "",
     }
+}
+
+/// That what hides of tensor parallelism over PCIe is an assumption, and what it moves: the runs that its share rests
+/// on have NVLink (`tests/accuracy/rows.rs`). Nothing where none of it hides.
+fn assumed(evaluation: &Evaluation, overlap: &[OverlapRow]) -> Node {
+    let tensor = overlap.iter().find(|row| row.traffic == Traffic::Tp && row.link == Link::Intra);
+    let Some(row) = tensor.filter(|_| evaluation.scenario.gpu.is_on_pcie()) else {
+        return Node::none();
+    };
+    let hidden = row.comm_s - row.not_hidden_s;
+    if hidden.0 <= 0.0 {
+        return Node::none();
+    }
+    let scope = Scope::run().part(format_args!("{}, busiest rank", row.traffic.id()));
+    muted(t!(
+        "TP over PCIe: that {hidden} of {wire} hide behind compute is an assumption from runs with NVLink; no step \
+            over PCIe sets it. If nothing hides, the step takes up to {hidden} more.",
+        hidden = scope.says("overlap:hidden_s", show_seconds(hidden)),
+        wire = scope.says("overlap:comm_s", show_seconds(row.comm_s))
+    ))
 }
 
 /// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
@@ -298,6 +325,24 @@ mod tests {
             assert!(html.contains(speed), "{:?}: {html}", row.traffic);
         }
         assert!(overlap.len() >= 3);
+    }
+
+    /// RTX 4090: PCIe 4, no NVLink. What is assumed is said with what it moves, no more than what is on the wire; H100
+    /// with NVLink and a run without tensor parallelism say nothing of it.
+    #[test]
+    fn what_hides_over_pcie_is_said_to_be_an_assumption() {
+        let said = |gpu: &str, tp: &str| {
+            let set = [("gpu", gpu), ("gpus", "4"), ("tp", tp), ("pp", "1"), ("stack", "megatron-2025")];
+            let run = Run::default().with_texts(&set.map(|(key, text)| (key, text.to_owned()))).unwrap();
+            let evaluation = evaluate(&run).unwrap();
+            let html = rows(&evaluation, None, MemoryUnit::Gib).to_html();
+            (html.contains("is an assumption from runs with NVLink"), evaluation)
+        };
+        let (is_said, evaluation) = said("rtx-4090", "4");
+        assert!(is_said);
+        let row = evaluation.report.overlap.iter().find(|row| row.traffic == Traffic::Tp).unwrap();
+        assert!(row.not_hidden_s.0 >= 0.0 && row.not_hidden_s < row.comm_s);
+        assert!(!said("h100-sxm-80gb", "4").0 && !said("rtx-4090", "1").0);
     }
 
     /// The published run of DeepSeek-V3: its exposed gradients are those of the slowest rank after the last pass, more

@@ -1120,6 +1120,26 @@ mod tests {
         assert!(!split.contains("known to be faster") && split.contains("Of 9 layouts 2 that may need"), "{split}");
     }
 
+    /// Two routes to an adapter on four RTX 4090: the list of what is trained sets the length of `QLoRA`'s published
+    /// run, 512 tokens, and a card keeps the run's own. The card says both; where both are the same it says nothing.
+    #[test]
+    fn a_card_of_adapters_says_that_the_list_sets_another_length() {
+        let set = [("gpu", "rtx-4090"), ("gpus", "4"), ("tp", "1"), ("pp", "1"), ("stack", "hf-trainer")];
+        let base = Run::default().with_texts(&set.map(|(key, text)| (key, text.to_owned()))).unwrap();
+        for (tokens, is_said) in [(8192, true), (512, false)] {
+            let own = Run { seq_len: tokens, ..base.clone() };
+            let adapted = own.with_texts(&[("adapter.method", "lora".to_owned())]).unwrap();
+            let figures = Figures::from(&evaluate(&adapted).unwrap().report);
+            let better = Better { gain: Gain::Adapter, run: adapted, figures, cause: None };
+            let betters = Betters { list: vec![better], done: true, ..Betters::default() };
+            let searched = SearchProgressShown { done: true, betters, ..Default::default() };
+            let html = suggestion(&evaluate(&own).unwrap(), &searched, MemoryUnit::Gib).to_html();
+            let words = "It keeps your 8192 tokens a sequence; the list of what is trained sets 512, as QLoRA";
+            assert_eq!(html.contains(words), is_said, "{html}");
+            assert_eq!(html.contains("list of what is trained"), is_said, "{html}");
+        }
+    }
+
     /// GPipe 2019, section 2.3: p stages and m micro-batches idle (p - 1)/(m + p - 1) of the time. Where that is a main
     /// loss the line names the batch with its micro-batches a pipeline, B/(d b); with 16 times the batch it does not,
     /// and neither does one stage. Without a card of a larger batch the words in place of the cards say it.

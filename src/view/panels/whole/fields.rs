@@ -79,6 +79,12 @@ fn failures(run: &Run, answer: Option<&WholeRunAnswer>) -> Message {
     }
 }
 
+/// True of a run on one node or less.
+fn is_one_node(run: &Run) -> bool {
+    let per_node = run.gpu.resolve().ok().map(|gpu| run.gpus_per_node.unwrap_or(gpu.per_node));
+    per_node.is_some_and(|per_node| run.gpus <= per_node)
+}
+
 fn storage(run: &Run, answer: Option<&WholeRunAnswer>) -> Message {
     let Some(answer) = answer else {
         return t!("50 GB/s unless you say so: the least of 40 production runs");
@@ -87,6 +93,15 @@ fn storage(run: &Run, answer: Option<&WholeRunAnswer>) -> Message {
     let time = duration(Seconds(answer.figures.checkpoint_bytes / answer.setting.storage));
     if run.length.checkpoint_async == Some(false) {
         return t!("{bytes} each in {time}, training waits", bytes = stored, time);
+    }
+    if run.length.storage_gb_per_s.is_none() && is_one_node(run) {
+        // Other defaults would change what links mean.
+        return t!(
+            "{bytes} each in {time}, behind training; 50 GB/s is assumed, which is storage of a large cluster: set \
+                what this machine has",
+            bytes = stored,
+            time
+        );
     }
     if run.length.storage_gb_per_s.is_none() {
         return t!(
