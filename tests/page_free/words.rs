@@ -218,6 +218,11 @@ fn miscounted(text: &str, run: &Run, found: &mut BTreeSet<String>) {
             found.insert(format!("one in the plural: {text}"));
         }
     }
+    if words.len() > 4
+        && words.windows(2).any(|pair| pair[0] == "0.0" && ["GiB", "GB"].iter().any(|unit| pair[1].starts_with(unit)))
+    {
+        found.insert(format!("a size that prints as zero: {text}"));
+    }
     if text.contains(&format!("Software: {}", run.stack.preset_row().choice.label)) {
         found.insert(format!("a proposal of what is set: {text}"));
     }

@@ -95,8 +95,8 @@ pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
         then.push(t!("of it logits and inputs of the head, {head}", head = unit.show(curve.head)));
     }
     if curve.moment.is_some() || curve.op.is_some_and(|op| op.op.kind != OpKind::F) {
-        for (name, bytes) in &curve.momentary {
-            then.push(t!("{part}, {bytes}", part = *name, bytes = unit.show(*bytes)));
+        for (name, bytes) in curve.momentary.iter().filter(|(_, bytes)| bytes.0 > 0.0) {
+            then.push(t!("{part}, {bytes}", part = *name, bytes = unit.show_any(*bytes)));
         }
     }
     if then.is_empty() {
