@@ -186,6 +186,28 @@ pub fn memory(memory: &Memory, unit: MemoryUnit, whose: &Scope) -> Message {
     )
 }
 
+/// Says that the run does not fit, with both figures, on its GPU or on the host of a node; none where it may fit.
+pub fn runs_out(memory: &Memory, unit: MemoryUnit) -> Option<Message> {
+    let says = |field: &str, text: String| Scope::run().says(field, text);
+    if memory.verdict == Verdict::Oom {
+        // Other methods count no process: their range is above the memory where their bytes may not be.
+        let is_over = memory.peak_bytes > memory.capacity_bytes;
+        let (field, bytes) =
+            if is_over { ("memory.peak_bytes", memory.peak_bytes) } else { ("memory.need_bytes", memory.need_bytes) };
+        return Some(t!(
+            "Out of memory on this page: needs {need} of {capacity}.",
+            need = says(field, unit.number(bytes)),
+            capacity = says("memory.capacity_bytes", unit.show(memory.capacity_bytes))
+        ));
+    }
+    let host = memory.host.as_ref().filter(|host| host.verdict == Some(Verdict::Oom))?;
+    Some(t!(
+        "Out of memory on this page: the host of a node needs {need} of {capacity}.",
+        need = says("memory.host.total_bytes", unit.number(host.total_bytes)),
+        capacity = says("memory.host.capacity_bytes", unit.show(host.capacity_bytes?))
+    ))
+}
+
 /// Used memory of a node's host: "Host: 96.0 of 128 GiB, Fits".
 pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     Some(t!(

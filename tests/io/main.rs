@@ -13,6 +13,7 @@ mod commands;
 mod configs;
 mod diagnose;
 mod exchange;
+mod exported;
 mod forks;
 mod headless;
 mod hostile;

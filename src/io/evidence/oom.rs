@@ -95,6 +95,10 @@ const SIGNS: [&str; 10] = [
     "free memory on device",
 ];
 
+/// What an export's head says of a run that does not fit, in small letters: an estimate, and no message of an
+/// allocator.
+const OF_EXPORT: &str = "out of memory on this page";
+
 impl OomScanner {
     pub fn line(&mut self, line: &str) {
         if self.left > 0 {
@@ -106,7 +110,8 @@ impl OomScanner {
             return;
         }
         let lower = line.to_ascii_lowercase();
-        if !is_of_host(&lower) && SIGNS.iter().any(|sign| lower.contains(sign)) {
+        let is_message = !is_of_host(&lower) && !lower.contains(OF_EXPORT);
+        if is_message && SIGNS.iter().any(|sign| lower.contains(sign)) {
             self.found.extend(self.before.drain(..));
             self.at = self.found.len();
             self.found.push(cut(line));

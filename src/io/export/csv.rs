@@ -1,6 +1,7 @@
 //! Figures for a spreadsheet: memory by stage, overlap, utilisation, the schedule by rank; bytes and seconds.
 
 use super::Stamp;
+use super::stamp::out_of_memory;
 use shardscope_core::pipeline::OrderItem;
 use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
@@ -8,13 +9,13 @@ use shardscope_core::run::OneOf;
 /// Four tables with an empty line between them, after comments with version, date and link.
 pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let report = &evaluation.report;
-    let mut lines = vec![
-        format!("# {}", stamp.made()),
-        format!("# {}", stamp.link(&evaluation.scenario.run)),
+    let mut lines = vec![format!("# {}", stamp.made()), format!("# {}", stamp.link(&evaluation.scenario.run))];
+    lines.extend(out_of_memory(evaluation).map(|words| format!("# {words}")));
+    lines.push(
         "stage,weights_bytes,gradients_bytes,optimizer_bytes,activations_bytes,buffers_bytes,overhead_bytes,\
             total_bytes,capacity_bytes,in_flight"
             .to_owned(),
-    ];
+    );
     for stage in &report.memory.per_stage {
         let parts = stage.components().map(|(_, bytes)| bytes.0.to_string());
         lines.push(format!(
@@ -70,15 +71,17 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardscope_core::memory::Verdict;
     use shardscope_core::report::evaluate;
     use shardscope_core::run::presets::{PUBLISHED, PublishedRun};
 
     const STAMP: Stamp = Stamp { date: "2026-11-21", address: "" };
 
-    /// The tables: the head and the rows of each, cell by cell.
-    fn tables(text: &str) -> Vec<Vec<Vec<String>>> {
+    /// The tables: the head and the rows of each, cell by cell. Two comments stand above, and a third of a run that is
+    /// out of memory.
+    fn tables(text: &str, is_out: bool) -> Vec<Vec<Vec<String>>> {
         let (notes, rest): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('#'));
-        assert_eq!(notes.len(), 2);
+        assert_eq!(notes.len(), 2 + usize::from(is_out));
         let cells = |line: &&str| line.split(',').map(str::to_owned).collect();
         let tables = rest.split(|line| line.is_empty());
         tables.filter(|table| !table.is_empty()).map(|table| table.iter().map(cells).collect()).collect()
@@ -94,7 +97,7 @@ mod tests {
         for run in published.chain([shardscope_core::run::Run::default()]) {
             let evaluation = evaluate(&run).unwrap();
             let report = &evaluation.report;
-            let read = tables(&csv(&evaluation, &STAMP));
+            let read = tables(&csv(&evaluation, &STAMP), report.memory.overall() == Verdict::Oom);
             let [memory, overlap, utilisation, ranks] = &read[..] else {
                 panic!("{} tables", read.len());
             };

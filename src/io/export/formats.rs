@@ -270,7 +270,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
         }
         _ => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
     };
-    let mut comments = stamp.head(run, what);
+    let mut comments = stamp.head(evaluation, what);
     // Who launches it has the software, and no program has a price.
     let known = if is_of(dialect, run) { Run { stack: run.stack.clone(), ..Run::default() } } else { Run::default() };
     let mut lost = not_said_to(dialect, &evaluation.scenario, known);

@@ -1,6 +1,7 @@
 //! A report for a wiki or a review, as Markdown tables.
 
 use super::Stamp;
+use super::stamp::out_of_memory;
 use shardscope_core::advice::balance;
 use shardscope_core::advice::fit::shown;
 use shardscope_core::report::Evaluation;
@@ -36,12 +37,14 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         show_seconds(report.step.high_s),
         show_percent(report.step.mfu),
     );
+    let unfit = out_of_memory(evaluation).map_or_else(String::new, |words| format!("{words}\n\n"));
     let warnings = report.warnings.iter();
     let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message.to_string()]));
     let (made, link) = (stamp.made(), stamp.link(run));
     let profile = by_profile(evaluation).map_or_else(String::new, |words| format!("{words}\n\n"));
     [
         answer,
+        unfit,
         profile,
         settings(evaluation),
         step(evaluation),

@@ -4,9 +4,11 @@ use super::formats::{FORMATS, export, with_order};
 use super::stamp::Stamp;
 use shardscope_core::report::evaluate;
 use shardscope_core::run::Run;
+use shardscope_core::units::MemoryUnit;
 use shardscope_view::node::action::{Dialog, Save};
-use shardscope_view::node::markup::{Action, Node, copied, el, faint, leaf, text, title};
+use shardscope_view::node::markup::{Action, Node, copied, el, faint, inline, leaf, text, title};
 use shardscope_view::panels::issues::line;
+use shardscope_view::words::runs_out;
 
 /// The form whose program reads the order of its pipeline from a file of its own.
 const ORDERED: &str = "torchtitan";
@@ -34,7 +36,10 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
             }
         })
         .collect();
-    let body = match evaluate(run).and_then(|_| export(run, chosen.id, stamp)) {
+    let evaluation = evaluate(run);
+    let unfit = evaluation.as_ref().ok().and_then(|known| runs_out(&known.report.memory, MemoryUnit::Gib));
+    let unfit = unfit.map(|words| el("p", &[("class", "issue error")], &[inline(words)])).unwrap_or_default();
+    let body = match evaluation.and_then(|_| export(run, chosen.id, stamp)) {
         Err(issues) => el("div", &[("class", "taken")], &issues.iter().map(line).collect::<Vec<_>>()),
         Ok(file) => {
             let name = |end: &str| format!("shardscope.{end}");
@@ -52,7 +57,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
             copied("main", &file, Node::from_iter([save, both.unwrap_or_default(), faint(chosen.what)]))
         }
     };
-    [title("Export"), el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"), body]
+    [title("Export"), el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"), unfit, body]
         .into_iter()
         .collect()
 }

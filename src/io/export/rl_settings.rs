@@ -195,21 +195,21 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
             } else {
                 "python3 -m verl.trainer.main_ppo"
             };
-            command(program, &entries(VERL), &stamp.head(run, what))
+            command(program, &entries(VERL), &stamp.head(evaluation, what))
         }
-        Some(PhasesBy::NemoRl) => yaml::print(&entries(NEMO_RL), &stamp.head(run, what)),
+        Some(PhasesBy::NemoRl) => yaml::print(&entries(NEMO_RL), &stamp.head(evaluation, what)),
         Some(PhasesBy::Slime) => {
             let is_beside = run.rl.staleness.is_some_and(|steps| steps > 0.0);
             let program = if is_beside { "python3 train_async.py" } else { "python3 train.py" };
-            command(program, &entries(SLIME), &stamp.head(run, what))
+            command(program, &entries(SLIME), &stamp.head(evaluation, what))
         }
         Some(PhasesBy::Trl) => match dialect("trl") {
-            Some(trl) => yaml::print(&trl.written(&evaluation.scenario), &stamp.head(run, what)),
+            Some(trl) => yaml::print(&trl.written(&evaluation.scenario), &stamp.head(evaluation, what)),
             None => String::new(),
         },
         Some(PhasesBy::OpenRlhf) | None => {
             let comments = stamp.head(
-                run,
+                evaluation,
                 "no settings: they are written for runs with an RL algorithm whose framework is verl, NeMo-RL, slime \
                     or TRL",
             );
