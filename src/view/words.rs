@@ -89,7 +89,12 @@ pub fn less(share: f64) -> Message {
 
 /// What is called the fastest: it fits, and the software of `run` can run it (`shardscope_core::search::serves`).
 pub fn fastest(run: &Run) -> Message {
-    t!("The fastest that fits here and that {software} can run", software = run.stack.preset_row().choice.label)
+    let software = run.stack.preset_row().choice.label;
+    if run.is_adapted_by_its_software() {
+        t!("The fastest that fits here and that {software} can run", software)
+    } else {
+        t!("The fastest that fits here ({software} trains no adapters)", software)
+    }
 }
 
 /// The class and the sign of a verdict.
@@ -144,7 +149,8 @@ pub fn sizes(run: &Run, dp: u64) -> String {
 
 /// Says that the software of `run` has not what its layout needs; none where it has.
 pub fn unable(run: &Run) -> Option<Message> {
-    (!can_run(run)).then(|| not_in(run.stack.preset_row()))
+    let is_run = can_run(run) && run.is_adapted_by_its_software();
+    (!is_run).then(|| not_in(run.stack.preset_row()))
 }
 
 /// Says that the software of `run` has no such schedule; none where it has.
@@ -439,6 +445,11 @@ mod tests {
         let message = unable(&run("megatron-2025", Schedule::ZbV)).unwrap().to_string();
         assert!(message.starts_with("not in ") && message.contains("Megatron-LM"), "{message}");
         assert!(unable(&run("hf-trainer", Schedule::OneFOneB)).is_some());
+        // NVIDIA/Megatron-LM issue 554: adapters are NeMo's.
+        let tuned = |stack| run(stack, Schedule::OneFOneB).with_texts(&[("adapter.method", "lora")]).unwrap();
+        assert!(unable(&tuned("megatron-2024")).is_some() && unable(&tuned("megatron-2025")).is_none());
+        assert!(!fastest(&tuned("megatron-2024")).to_string().contains("can run"));
+        assert!(fastest(&tuned("megatron-2025")).to_string().contains("can run"));
     }
 
     #[test]

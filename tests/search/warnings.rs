@@ -156,3 +156,28 @@ fn default_software_older_than_the_gpu_is_warned_of() {
     });
     assert!(default.0 == 48 && default.1 > 0.2 && newer.1.abs() < 0.13, "{default:?} {newer:?}");
 }
+
+/// NVIDIA/Megatron-LM issue 554: adapters are NeMo's. Software that trains none says so at the field, and the software that
+/// is offered trains them.
+#[test]
+fn adapters_that_the_software_has_not_are_warned_of() {
+    let warned = |run: &Run| {
+        let warnings = evaluate(run).unwrap().warnings().to_vec();
+        warnings.into_iter().find(|issue| issue.field == "adapter.method")
+    };
+    for stack in ["megatron-2021", "megatron-2024", "nanotron", "deepseek-v3"] {
+        for (sizes, other) in [("gpus=8&tp=1&pp=1", "hf-trainer"), ("gpus=16&tp=2&pp=2", "megatron-2025")] {
+            let link = format!("v=1&model=llama-3.1-8b&{sizes}&adapter.method=lora&stack={stack}");
+            let run = decode(&link).run;
+            let issue = warned(&run).unwrap_or_else(|| panic!("{link}"));
+            let fix = issue.fix.unwrap();
+            assert_eq!(fix.set, [("stack", other.to_owned())], "{link}");
+            let mended = run.with_texts(&fix.set).unwrap();
+            assert!(warned(&mended).is_none() && shardscope::core::search::can_run(&mended), "{link}");
+        }
+    }
+    for stack in ["hf-trainer", "torchtune", "deepspeed", "fsdp2", "nemo-2024", "megatron-2025"] {
+        let run = decode(&format!("v=1&gpus=8&tp=1&pp=1&adapter.method=lora&stack={stack}")).run;
+        assert!(warned(&run).is_none(), "{stack}");
+    }
+}

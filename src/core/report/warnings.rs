@@ -88,6 +88,25 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
     Some(Issue::warning("schedule", message))
 }
 
+/// Says that the software of the Run has no adapters: the figures are what they would take. The fix is software that
+/// has them, and the pipeline or the experts' ranks of the Run where it has these.
+pub(super) fn no_adapters(scenario: &Scenario) -> Option<Issue> {
+    const TUNES: &str = "hf-trainer";
+    const CUTS: &str = "megatron-2025";
+    let run = &scenario.run;
+    if run.is_adapted_by_its_software() {
+        return None;
+    }
+    let method = run.adapter.method?.choice().label;
+    let message = t!(
+        "{software} trains no adapters: the figures are what {method} would take",
+        software = verbatim(run.stack.preset_row().choice.label),
+        method = Message::plain(method)
+    );
+    let is_cut = scenario.layout.pp > 1 || scenario.layout.ep > 1;
+    Some(Issue::warning("adapter.method", message).with_fix("stack", if is_cut { CUTS } else { TUNES }))
+}
+
 /// Says why the ranks idle: one rank that works longer than the others, or few micro-batches, which `endless` schedules
 /// do not mind.
 pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issue> {

@@ -88,6 +88,11 @@ impl Run {
         software
     }
 
+    /// True unless adapters are to be trained by software that is known to have none.
+    pub fn is_adapted_by_its_software(&self) -> bool {
+        self.adapter.method.is_none() || self.stack.preset_row().has_adapters()
+    }
+
     /// Loss kernels of its software that keep fewer logits than its own, the smallest change first.
     pub(crate) fn smaller_losses(&self) -> &'static [CrossEntropy] {
         self.stack.preset_row().trainer.smaller_losses(self.software().cross_entropy)

@@ -150,7 +150,7 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
             let software = choice.run.stack.preset_row().choice.label;
             // What is chosen is the shortest step as predicted: others inside the error of a difference may be as fast.
             let tie = show_gain(least_told(&choice.run));
-            if choice.run.rl.algorithm.is_some() {
+            if choice.run.rl.algorithm.is_some() && choice.run.is_adapted_by_its_software() {
                 return t!(
                     "The layout with the shortest training step that fits here and that {software} can run: of \
                         reinforcement learning that is a part, and how the engines stand is yours.",
@@ -174,7 +174,10 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
                     layouts,
                     tie
                 ),
-                None => t!("A first guess that fits here and that {software} can run.", software),
+                None if choice.run.is_adapted_by_its_software() => {
+                    t!("A first guess that fits here and that {software} can run.", software)
+                }
+                None => t!("A first guess that fits here ({software} trains no adapters).", software),
             }
         }
         Some(LadderEnd::Failed(failure)) if failure.peak.is_some_and(|peak| peak.may_run_out()) => {

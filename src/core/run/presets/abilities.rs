@@ -1,6 +1,6 @@
 //! Ways to cut a model that training programs offer beside data parallelism.
 
-use super::{Stack, Trainer};
+use super::{Peers, Stack, Trainer};
 use crate::run::{CpComm, CrossEntropy, Objective};
 
 /// Ways to cut a model.
@@ -132,6 +132,23 @@ impl Trainer {
             Self::PaxMl => Abilities { tensor: true, ..SHARDS },
             Self::HuggingFace => Abilities { tensor: true, context: true, ..SHARDS },
             Self::Composer | Self::Torchtune => SHARDS,
+        }
+    }
+}
+
+impl Stack {
+    /// False of software that is known to train no adapters beside a frozen base:
+    ///
+    /// - Megatron-LM by itself: adapters are those of `NeMo`, which trains with it (NVIDIA/Megatron-LM issue 554), and
+    ///   of Megatron-Bridge: d98e8a6 `megatron/training/arguments.py` has no argument for one.
+    /// - nanotron 19f88fb: its configuration has none.
+    /// - `DeepSeek`'s own: the report of DeepSeek-V3 trains all weights.
+    pub fn has_adapters(&self) -> bool {
+        let alone = matches!(self.software.peers, Some(Peers::Megatron2021 | Peers::Megatron2024));
+        match self.trainer {
+            Trainer::Megatron => !alone,
+            Trainer::Nanotron | Trainer::DeepSeek => false,
+            _ => true,
         }
     }
 }

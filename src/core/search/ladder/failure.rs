@@ -187,8 +187,9 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
     runs
 }
 
-/// LoRA and QLoRA, on a node or less, by the Run's software, then by Hugging Face's where the Run's is one of
-/// pretraining; the last is tried first. A Run with LoRA keeps it or gets `QLoRA`, one with `QLoRA` keeps it.
+/// LoRA and QLoRA, on a node or less, by the Run's software where it has adapters, then by Hugging Face's where the
+/// Run's is one of pretraining; the last is tried first. A Run with LoRA keeps it or gets `QLoRA`, one with `QLoRA`
+/// keeps it.
 pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     let per_node = node(run);
     let own = run.adapter.method;
@@ -205,7 +206,7 @@ pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
         let stack = stack.map(|stack| ("stack", stack.choice.id.to_owned()));
         run.with_texts(&stack.into_iter().chain([method]).collect::<Vec<_>>())
     };
-    let stacks = other.map(Some).into_iter().chain([None]);
+    let stacks = other.map(Some).into_iter().chain(row.has_adapters().then_some(None));
     let methods = [AdapterMethod::Qlora, AdapterMethod::Lora].into_iter().filter(is_kept);
     let ways = stacks.flat_map(|stack| methods.clone().filter_map(move |method| by(stack, method)));
     ways.filter(|way| way != run).collect()
