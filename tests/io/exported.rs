@@ -1,10 +1,16 @@
-//! What exported files say of the run that they are made from: that it does not fit.
+//! What exported files say of the run that they are made from: that it does not fit, what they leave out, what they
+//! would train instead.
 
+use crate::common::random::{Random, random_run};
+use shardscope::core::advice::fit::shown;
 use shardscope::core::report::report;
-use shardscope::core::run::{Based, Run};
+use shardscope::core::run::registry::{FIELDS, plain};
+use shardscope::core::run::{Based, Run, Value};
 use shardscope::io::dialect::DIALECTS;
 use shardscope::io::export::menu::menu;
 use shardscope::io::export::{FORMATS, Stamp, export};
+use shardscope::io::import::read;
+use shardscope::io::link::{decode, encode};
 use shardscope::io::pasted::{PastedKind, pasted};
 use shardscope::view::node::markup::Node;
 
@@ -49,5 +55,128 @@ fn a_file_that_says_that_it_does_not_fit_is_still_a_file_of_settings() {
     for id in DIALECTS.iter().map(|dialect| dialect.id).filter(|id| *id != "peft") {
         let text = export(&run, id, &Stamp::default()).unwrap();
         assert_eq!(pasted(&text), Some(PastedKind::Settings), "{id}: {text}");
+    }
+}
+
+/// What another program would train is not written: the formats that are named are those that write it.
+#[test]
+fn settings_that_would_train_something_else_are_refused() {
+    let link = "v=1&model=llama-3.1-70b&gpu=l40s&gpus=1&tp=1&pp=1&recompute=full&adapter.method=";
+    for method in ["lora", "qlora", "dora"] {
+        let run = decode(&format!("{link}{method}")).run;
+        let is_file = |id: &str| !["deepspeed", "accelerate", "peft"].contains(&id);
+        let (mut written, mut refused) = (Vec::new(), Vec::new());
+        for dialect in DIALECTS.iter().filter(|dialect| is_file(dialect.id)) {
+            match export(&run, dialect.id, &Stamp::default()) {
+                Ok(text) => {
+                    let back = read(&bare(&text), &Run { gpus: 1, ..Run::default() }).unwrap().run;
+                    assert_eq!(back.adapter.method, run.adapter.method, "{}: {text}", dialect.id);
+                    written.push(dialect.name);
+                }
+                Err(issues) => refused.push((dialect.id, issues[0].message.to_string())),
+            }
+        }
+        assert!(written.contains(&"axolotl") && !written.contains(&"Megatron-LM"), "{method}: {written:?}");
+        assert!(refused.iter().any(|(id, _)| *id == "megatron"), "{refused:?}");
+        for (id, words) in refused {
+            assert!(words.ends_with(&written.join(", ")), "{words}; written: {written:?}");
+            let html = dialog(&run, id);
+            assert!(html.contains("would train something else") && !html.contains("Save"), "{html}");
+        }
+    }
+    // Pairs of answers: the command of TRL names the objective, a script of Megatron-LM pretrains.
+    let pairs = decode("v=1&model=llama-3.1-8b&gpus=8&tp=1&pp=1&stack=hf-trainer&objective=dpo").run;
+    assert!(export(&pairs, "megatron", &Stamp::default()).is_err());
+    assert!(export(&pairs, "trl", &Stamp::default()).unwrap().contains("trl dpo --config"));
+}
+
+/// The text without its comments: the settings alone.
+fn bare(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with('#')).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Precision and GPUs of a fine-tuning: PEFT's adapters have fp32 gradients whatever the frozen base would have, and
+/// the command says one process.
+#[test]
+fn the_account_of_a_fine_tuning_has_no_loss_that_is_none() {
+    let link = "v=1&model=llama-3.1-70b&gpu=l40s&gpus=1&tp=1&pp=1&adapter.method=qlora&recompute=full&zero=0\
+        &seq_len=256&stack=hf-trainer";
+    let run = decode(link).run;
+    let text = export(&run, "trl", &Stamp::default()).unwrap();
+    for label in ["GPUs:", "Global batch:", "Precision:"] {
+        assert!(!text.contains(&format!("  {label}")), "{label} {text}");
+    }
+    assert!(text.contains("--num_processes 1"), "{text}");
+    let bf16 = decode(&format!("{link}&precision=bf16")).run;
+    let figures = |run: &Run| report(run).map(|report| (report.memory.peak_bytes, report.step.time_s)).unwrap();
+    assert_eq!(figures(&run), figures(&bf16));
+}
+
+/// What the account says that the settings do is what an import of them reads on the same GPUs.
+#[test]
+fn what_an_account_says_that_settings_do_is_what_an_import_reads() {
+    let mut random = Random::new(30_112_026);
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for _ in 0..400 {
+        let run = random_run(&mut random);
+        for dialect in DIALECTS {
+            let Ok(text) = export(&run, dialect.id, &Stamp::default()) else { continue };
+            let said: Vec<(&str, &str)> = text
+                .lines()
+                .filter_map(|line| {
+                    let (label, rest) = line.trim_start_matches([' ', '#', '"']).split_once(": ")?;
+                    let (_, done) = rest.split_once("(left at the calculator's default; these settings do: ")?;
+                    Some((label, done.trim_end_matches(['"', ',']).strip_suffix(')')?))
+                })
+                .collect();
+            let settings = if dialect.file.ends_with("json") { without_comments(&text) } else { bare(&text) };
+            let present = Run { gpus: run.gpus, gpus_per_node: run.gpus_per_node, ..Run::default() };
+            let Ok(read) = read(&settings, &present) else { continue };
+            // Settings of the run's own program are launched by its release, which they do not name.
+            if !text.contains("  Software: ") && read.run.stack != run.stack {
+                continue;
+            }
+            let back = read.run.resolved();
+            for (label, done) in said {
+                let is_read = FIELDS.iter().filter(|field| field.label == label).any(|field| {
+                    plain(&field.get(&back)).is_some_and(|value| shown(field, &value).to_string() == done)
+                });
+                compared += 1;
+                if !is_read {
+                    wrong.push(format!("{}: {label}: {done}: {}", dialect.id, encode(&run)));
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "{compared}");
+    assert!(wrong.is_empty(), "{} of {compared}: {}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+}
+
+/// JSON with its comments left out.
+fn without_comments(text: &str) -> String {
+    let Ok(Value::Map(entries)) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+    let entries = entries.into_iter().filter(|(key, _)| !key.contains("comment")).collect();
+    serde_json::to_string(&Value::Map(entries)).unwrap()
+}
+
+/// Megatron-LM: a layout of stages is an argument since core 0.13, the layers of the ends since 0.9
+/// (`megatron/training/arguments.py`).
+#[test]
+fn stages_are_said_in_the_words_of_the_release() {
+    let base = "v=1&model=llama-3.1-8b&gpus=64&tp=2&pp=4&stack=";
+    for (stack, stages, says, needs) in [
+        ("megatron-2024", "7,9,9,7", "--decoder-first-pipeline-num-layers 7", "needs Megatron Core 0.9"),
+        ("megatron-2024", "8,8,9,7", "--pipeline-model-parallel-layout", "needs Megatron Core 0.13"),
+        ("megatron-2025", "7,9,9,7", "--pipeline-model-parallel-layout", "needs Megatron Core 0.13"),
+        ("megatron-2026", "7,9,9,7", "--pipeline-model-parallel-layout", ""),
+        ("megatron-2024", "8,8,8,8", "--pipeline-model-parallel-size 4", ""),
+    ] {
+        let run = decode(&format!("{base}{stack}&stage_layers={stages}")).run;
+        let text = export(&run, "megatron", &Stamp::default()).unwrap();
+        assert!(text.contains(says), "{stack} {stages}: {text}");
+        assert_eq!(text.contains("needs Megatron Core"), !needs.is_empty(), "{stack} {stages}: {text}");
+        assert!(text.contains(needs), "{stack} {stages}: {text}");
+        let layers = |run: &Run| shardscope::core::run::Scenario::new(run).unwrap().stage_layers;
+        assert_eq!(layers(&read(&bare(&text), &Run::default()).unwrap().run), layers(&run), "{text}");
     }
 }

@@ -348,6 +348,8 @@ fn talkative() -> Vec<Run> {
         "stack=megatron-2025&offload.activations=core_attn,attn_proj&host_memory_gib=9000&cross_entropy=fused-linear",
         "stack=torchtitan&pp=1&zero=3&offload.parameters=cpu&host_memory_gib=9000",
         "stack=megatron-2021&rank_order=tp-cp-ep-pp-dp",
+        "stack=megatron-2024&stage_layers=7,9,9,7",
+        "stack=megatron-2025&stage_layers=7,9,9,7",
         "stack=megatron-2026&pp=1&zero=3&fsdp_double_buffer=true",
         "stack=torchtitan&pp=1&recompute.budget=0.5",
         "stack=deepspeed&pp=1&zero=3&zero_hpz=8&zero_qwz=true&zero_qgz=true",

@@ -37,7 +37,7 @@ pub use text::shell::{Branch, Given};
 use rows::reader::SettingsReader;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::registry::{FIELDS, plain};
-use shardscope_core::run::{AdapterParts, OffloadParts, Recompute, Run, Scenario, Value};
+use shardscope_core::run::{AdapterParts, OffloadParts, Precision, Recompute, Run, Scenario, Value};
 
 /// All dialects. A file is of the first one whose keys it has.
 pub static DIALECTS: &[&Dialect] = &[
@@ -86,40 +86,54 @@ pub(crate) struct NotSaid {
     pub key: &'static str,
     /// The lost value.
     pub value: String,
-    /// What the program does instead, as its settings are read.
-    pub instead: Option<String>,
+}
+
+/// What the settings of `scenario` in `dialect` mean as they are read into `present`.
+pub(crate) fn taken(dialect: &Dialect, scenario: &Scenario, present: Run) -> Run {
+    let mut reader = SettingsReader::new(dialect.written(scenario), present);
+    (dialect.read)(&mut reader);
+    reader.run
+}
+
+/// True if the frozen base of `run` takes as much in the precision of `other`, and its adapters too: nothing else is
+/// trained, so that gradients and states of all weights are nobody's.
+fn is_base_alike(scenario: &Scenario, other: &Run) -> bool {
+    let Ok(theirs) = other.precision.resolve() else { return false };
+    let Ok(ours) = scenario.run.precision.resolve() else { return false };
+    let base = |bytes: Precision| (bytes.weights, bytes.computes, bytes.recipe, bytes.param_gather);
+    let adapter = |run: &Run, bytes| run.adapter.resolve(&scenario.software, bytes);
+    scenario.adapter.is_some() && base(ours) == base(theirs) && adapter(&scenario.run, ours) == adapter(other, theirs)
 }
 
 /// The fields of `scenario` that `dialect` does not say, with the value that is lost, where its settings are read into
 /// the Run `known`.
 pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) -> Vec<NotSaid> {
     let run = &scenario.run;
-    let mut reader = SettingsReader::new(dialect.written(scenario), known);
-    (dialect.read)(&mut reader);
-    let (back, meant) = (reader.run.resolved(), run.resolved());
+    let read = taken(dialect, scenario, known);
+    let (back, meant) = (read.resolved(), run.resolved());
     let whole = back.model.resolve() == meant.model.resolve();
     let lost = FIELDS.iter().filter(|field| {
         let named = match field.key {
             "model" => whole || run.model.base.is_none(),
-            "gpu" => run.gpu.resolve() == reader.run.gpu.resolve(),
-            "precision" => alike(&run.precision, &reader.run.precision),
+            "gpu" => run.gpu.resolve() == read.gpu.resolve(),
+            "precision" => alike(&run.precision, &read.precision) || is_base_alike(scenario, &read),
             key if key.starts_with("adapter.") => {
                 let adapter = |parts: &AdapterParts| parts.resolve(&scenario.software, scenario.precision);
                 let unset = key != "adapter.method" && field.get(run) == Value::Null;
-                unset || adapter(&run.adapter) == adapter(&reader.run.adapter)
+                unset || adapter(&run.adapter) == adapter(&read.adapter)
             }
             key if key.starts_with("offload.") => {
                 let offload = |parts: &OffloadParts| parts.resolve(run, &scenario.software);
-                offload(&run.offload) == offload(&reader.run.offload)
+                offload(&run.offload) == offload(&read.offload)
             }
             // Follows from the GPU, which is another field.
-            "stack.attention" => field.get(run) == Value::Null && field.get(&reader.run) == Value::Null,
+            "stack.attention" => field.get(run) == Value::Null && field.get(&read) == Value::Null,
             // Left to the program.
             "zero2_reduce" => run.zero2_reduce.is_none(),
             // Left to the program by both.
-            "stage_layers" => run.stage_layers.is_none() && reader.run.stage_layers.is_none(),
+            "stage_layers" => run.stage_layers.is_none() && read.stage_layers.is_none(),
             // Said in whole steps.
-            "tokens_total" => steps(run) == steps(&reader.run),
+            "tokens_total" => steps(run) == steps(&read),
             _ => false,
         };
         // Shapes are the preset's unless they were changed.
@@ -130,7 +144,7 @@ pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) ->
     let settings = lost.map(|field| {
         let value = plain(&field.get(run)).or_else(|| plain(&field.get(&meant)));
         let value = value.unwrap_or_else(|| "unset".to_owned());
-        NotSaid { key: field.key, value, instead: plain(&field.get(&back)) }
+        NotSaid { key: field.key, value }
     });
     settings.collect()
 }

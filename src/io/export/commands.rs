@@ -88,6 +88,12 @@ fn task(format: &str, scenario: &Scenario) -> Option<&'static str> {
     }
 }
 
+/// True if the command that starts `format` names what `scenario` trains.
+pub(super) fn brings_objective(format: &str, scenario: &Scenario) -> bool {
+    let named = COMMANDS.iter().any(|command| command.format == format && command.alone.contains("{task}"));
+    named && task(format, scenario).is_some()
+}
+
 /// Lines of a comment that say how a program is started on the settings in `file`.
 pub(super) fn start_lines(format: &str, file: &str, scenario: &Scenario) -> Vec<String> {
     let layout = &scenario.layout;

@@ -1,24 +1,25 @@
 //! The formats that a Run can be exported in, each naming version, date and link.
 
 use super::bars::picture;
-use super::commands::start_lines;
+use super::commands::{brings_objective, start_lines};
 use super::stamp::Stamp;
 use super::{csv, markdown, rl_settings};
 use crate::dialect::text::words::entries;
 use crate::dialect::{
-    Dialect, NotSaid, SettingEntries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron,
-    nanotron, not_said_to, peft, torchtitan, torchtune, trl,
+    DIALECTS, Dialect, NotSaid, SettingEntries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry,
+    megatron, nanotron, not_said_to, peft, taken, torchtitan, torchtune, trl,
 };
 use crate::json::pretty;
 use serde::Serialize;
 use shardscope_core::advice::fit::shown;
 use shardscope_core::issue::Issue;
-use shardscope_core::message::{Catalogue, verbatim};
+use shardscope_core::message::{Catalogue, Message, verbatim};
 use shardscope_core::pipeline::torch_csv;
 use shardscope_core::report::{Evaluation, evaluate};
-use shardscope_core::run::Run;
 use shardscope_core::run::presets::Trainer;
-use shardscope_core::run::registry::{Field, field};
+use shardscope_core::run::registry::{Field, field, plain};
+use shardscope_core::run::{Based, Run, Scenario};
+use shardscope_core::t;
 use shardscope_core::units::MemoryUnit;
 use shardscope_core::whole_run::{WholeRun, whole_run};
 use shardscope_view::palette::Theme;
@@ -128,7 +129,7 @@ struct Document<'a> {
 /// `run` in the form `id`.
 ///
 /// # Errors
-/// An unknown form, or why the Run makes no sense.
+/// An unknown form, why the Run makes no sense, or that the form's settings would train something else.
 pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     if let Some((_, drawn)) = PICTURES.iter().find(|(known, _)| *known == id) {
         return Ok(picture(*drawn, &evaluate(run)?, Theme::Light, WIDTH, MemoryUnit::Gib, &Catalogue::default()));
@@ -141,7 +142,8 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     let evaluation = evaluate(run)?;
     Ok(match format.writer {
         Writer::Settings => {
-            dialect(id).map(|known| launch(known, &evaluation, stamp, &Purpose::Settings)).unwrap_or_default()
+            let known = dialect(id).map(|known| launch(known, &evaluation, stamp, &Purpose::Settings));
+            known.transpose()?.unwrap_or_default()
         }
         Writer::Json => pretty(&Document {
             made: stamp.made(),
@@ -162,13 +164,13 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
 /// of the name.
 ///
 /// # Errors
-/// Why the Run makes no sense.
+/// Why the Run makes no sense, or that torchtitan's settings would train something else.
 pub fn with_order(run: &Run, stamp: &Stamp) -> Result<Option<[String; 2]>, Vec<Issue>> {
     if torchtitan::order_of(run).is_none() {
         return Ok(None);
     }
     let evaluation = evaluate(run)?;
-    let settings = launch(&torchtitan::DIALECT, &evaluation, stamp, &Purpose::Ordered);
+    let settings = launch(&torchtitan::DIALECT, &evaluation, stamp, &Purpose::Ordered)?;
     Ok(Some([settings, torch_csv::to_csv(&evaluation.order)]))
 }
 
@@ -217,14 +219,14 @@ const TRIALS: [(&str, &[(&str, &str)]); 3] = [
 /// The launch of some steps of `run` on mock data, by the program that its software is.
 ///
 /// # Errors
-/// Why the Run makes no sense.
+/// Why the Run makes no sense, or that the program's settings would train something else.
 pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     let run = Run { tokens_total: None, ..run.clone() };
     let dialect = dialect(launcher(&run)).unwrap_or(&megatron::DIALECT);
     let trial = TRIALS.iter().find(|(id, _)| *id == dialect.id);
     let purpose = trial.map_or(Purpose::Settings, |(_, settings)| Purpose::Trial(entries(settings)));
     let evaluation = evaluate(&run)?;
-    let text = launch(dialect, &evaluation, stamp, &purpose);
+    let text = launch(dialect, &evaluation, stamp, &purpose)?;
     let layout = &evaluation.scenario.layout;
     if layout.gpus <= layout.per_node {
         return Ok(text);
@@ -259,9 +261,79 @@ enum Purpose {
     Trial(SettingEntries),
 }
 
+/// Files that stand beside a script of one's own: what is trained is said there.
+const BESIDE_A_SCRIPT: [&str; 3] = ["deepspeed", "accelerate", "peft"];
+/// Fields that say what is trained: settings that cannot say one train something else.
+const TRAINED: [&str; 2] = ["adapter.method", "objective"];
+
+/// The settings of `scenario` that `dialect` and its start command do not say, as one reads them who launches it: the
+/// command says the GPUs.
+fn left_out(dialect: &Dialect, scenario: &Scenario) -> Vec<NotSaid> {
+    let run = &scenario.run;
+    // Who launches it has the software, and no program has a price.
+    let mut known =
+        if is_of(dialect, run) { Run { stack: run.stack.clone(), ..Run::default() } } else { Run::default() };
+    if !start_lines(dialect.id, dialect.file, scenario).is_empty() {
+        (known.gpus, known.gpus_per_node) = (run.gpus, run.gpus_per_node);
+    }
+    let mut lost = not_said_to(dialect, scenario, known);
+    lost.retain(|lost| !["price_per_gpu_hour", "prices", "currency"].contains(&lost.key));
+    lost
+}
+
+/// The first setting in `lost` without which `dialect` trains something else.
+fn trained_otherwise<'a>(dialect: &Dialect, scenario: &Scenario, lost: &'a [NotSaid]) -> Option<&'a NotSaid> {
+    if BESIDE_A_SCRIPT.contains(&dialect.id) {
+        return None;
+    }
+    let is_brought = |key: &str| key == "objective" && brings_objective(dialect.id, scenario);
+    lost.iter().find(|lost| TRAINED.contains(&lost.key) && !is_brought(lost.key))
+}
+
+/// Why `dialect` gets no settings of `scenario`, with the formats that say what it trains.
+fn refusal(dialect: &Dialect, scenario: &Scenario, lost: &NotSaid) -> Issue {
+    let says = |other: &&&Dialect| {
+        let left = left_out(other, scenario);
+        !BESIDE_A_SCRIPT.contains(&other.id) && trained_otherwise(other, scenario, &left).is_none()
+    };
+    let formats: Vec<&str> = DIALECTS.iter().filter(says).map(|other| other.name).collect();
+    let program = dialect.name;
+    let (setting, value) = match field(lost.key) {
+        Some(field) => (Message::plain(field.label), shown(field, &lost.value)),
+        None => (verbatim(lost.key), verbatim(lost.value.clone())),
+    };
+    let message = if formats.is_empty() {
+        t!(
+            "settings of {program} cannot say {setting}: {value}, and would train something else; no format here \
+                says it",
+            program,
+            setting,
+            value
+        )
+    } else {
+        t!(
+            "settings of {program} cannot say {setting}: {value}, and would train something else; formats that say \
+                it: {formats}",
+            program,
+            setting,
+            value,
+            formats = verbatim(formats.join(", "))
+        )
+    };
+    Issue::error(lost.key, message)
+}
+
 /// Settings of a program, with what they leave out in comments.
-fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &Purpose) -> String {
-    let run = &evaluation.scenario.run;
+///
+/// # Errors
+/// That they would train something else.
+fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &Purpose) -> Result<String, Vec<Issue>> {
+    let scenario = &evaluation.scenario;
+    let run = &scenario.run;
+    let lost = left_out(dialect, scenario);
+    if let Some(other) = trained_otherwise(dialect, scenario, &lost) {
+        return Err(vec![refusal(dialect, scenario, other)]);
+    }
     let is_trial = matches!(purpose, Purpose::Trial(_));
     let what = match purpose {
         Purpose::Trial(_) => "20 steps on mock data, every step logged; bring the log to Calibrate",
@@ -271,16 +343,15 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
         _ => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
     };
     let mut comments = stamp.head(evaluation, what);
-    // Who launches it has the software, and no program has a price.
-    let known = if is_of(dialect, run) { Run { stack: run.stack.clone(), ..Run::default() } } else { Run::default() };
-    let mut lost = not_said_to(dialect, &evaluation.scenario, known);
-    lost.retain(|lost| !["price_per_gpu_hour", "prices", "currency"].contains(&lost.key));
     if lost.is_empty() {
         comments.push(format!("All settings map to {}.", dialect.name));
     } else {
         comments.push(format!("Not expressible in {}:", dialect.name));
+        let done = read_as_imported(dialect, scenario);
         comments.extend(lost.iter().map(|lost| match field(lost.key) {
-            Some(field) => format!("  {}: {}{}", field.label, shown(field, &lost.value), unset(field, run, lost)),
+            Some(field) => {
+                format!("  {}: {}{}", field.label, shown(field, &lost.value), unset(field, run, lost, &done))
+            }
             None => format!("  {}: {}", lost.key, lost.value),
         }));
     }
@@ -290,7 +361,10 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
     if !is_trial {
         comments.extend(start_lines(dialect.id, dialect.file, &evaluation.scenario));
     }
-    let mut entries = dialect.written(&evaluation.scenario);
+    let mut entries = dialect.written(scenario);
+    if dialect.id == megatron::DIALECT.id {
+        comments.extend(megatron::needs_release(scenario, &entries));
+    }
     let mut blanks = Vec::new();
     match purpose {
         Purpose::Trial(trial) => {
@@ -312,17 +386,29 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
         Purpose::Settings => {}
     }
     let text = (dialect.print)(&entries, &comments);
-    if blanks.is_empty() { text } else { filled(&text, &blanks) }
+    Ok(if blanks.is_empty() { text } else { filled(&text, &blanks) })
+}
+
+/// What the settings do as an import reads them on the GPUs of the run, without the run that they were made from.
+fn read_as_imported(dialect: &Dialect, scenario: &Scenario) -> Run {
+    let run = &scenario.run;
+    let mut present = Run { gpus: run.gpus, gpus_per_node: run.gpus_per_node, ..Run::default() };
+    present.stack = if is_of(dialect, run) {
+        run.stack.clone()
+    } else {
+        Based::preset((dialect.stack)(&dialect.written(scenario)))
+    };
+    taken(dialect, scenario, present).resolved()
 }
 
 /// What is said of a lost setting that nobody set: it is the default of the format of links, and what the program does
 /// instead.
-fn unset(field: &Field, run: &Run, lost: &NotSaid) -> String {
+fn unset(field: &Field, run: &Run, lost: &NotSaid, done: &Run) -> String {
     if field.get(run) != field.get(&Run::default()) {
         return String::new();
     }
-    match lost.instead.as_deref().filter(|instead| *instead != lost.value) {
-        Some(instead) => format!(" (left at the calculator's default; these settings do: {})", shown(field, instead)),
+    match plain(&field.get(done)).filter(|instead| *instead != lost.value) {
+        Some(instead) => format!(" (left at the calculator's default; these settings do: {})", shown(field, &instead)),
         None => " (left at the calculator's default)".to_owned(),
     }
 }
@@ -344,8 +430,6 @@ fn filled(script: &str, blanks: &[megatron::Blank]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::DIALECTS;
-    use shardscope_core::run::Based;
 
     const STAMP: Stamp = Stamp { date: "2026-11-21", address: "https://example.org/x/" };
 

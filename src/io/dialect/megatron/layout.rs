@@ -1,8 +1,15 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
 use super::forks;
+use super::release::Release;
 use crate::dialect::rows::prelude::*;
 use shardscope_core::run::presets::Trainer;
+
+/// Layers of all stages: since core 0.13 (`megatron/training/arguments.py`).
+const LAYOUT: &str = "--pipeline-model-parallel-layout";
+/// Layers of the first rank, and of the last: since core 0.9.
+const FIRST: &str = "--decoder-first-pipeline-num-layers";
+const LAST: &str = "--decoder-last-pipeline-num-layers";
 
 /// Stages whose layers are written out.
 const MAX_STAGES: u64 = 1 << 16;
@@ -12,7 +19,7 @@ pub fn read(reader: &mut SettingsReader) {
     let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
     let each = reader.count("--num-layers-per-virtual-pipeline-stage", "layers a virtual stage");
     let chunks = reader.count("--num-virtual-stages-per-pipeline-rank", "virtual stages");
-    let pattern = reader.word("--pipeline-model-parallel-layout", "layers by stage");
+    let pattern = reader.word(LAYOUT, "layers by stage");
     let pp = reader.run.pp.max(1);
     let layout = pattern.as_deref().map(stages);
     if layout == Some(None) {
@@ -37,8 +44,8 @@ pub fn read(reader: &mut SettingsReader) {
     reader.run.virtual_stages = chunks;
     let group = reader.count("--microbatch-group-size-per-virtual-pipeline-stage", "micro-batch group");
     reader.run.schedule_options.group = group.filter(|group| interleaved && *group != pp);
-    let first = reader.count("--decoder-first-pipeline-num-layers", "layers of the first stage");
-    let last = reader.count("--decoder-last-pipeline-num-layers", "layers of the last stage");
+    let first = reader.count(FIRST, "layers of the first stage");
+    let last = reader.count(LAST, "layers of the last stage");
     let mut counted = |name, what: &'static str| u64::from(reader.flag(name, what));
     let embedding = counted("--account-for-embedding-in-pipeline-split", "the embedding counts as a layer");
     let loss = counted("--account-for-loss-in-pipeline-split", "the loss counts as a layer");
@@ -142,8 +149,16 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     // A layout says the virtual stages too: Megatron-LM takes one of the two (d98e8a64 `arguments.py`, "No more than
     // one of the following arguments can be set at the same time").
     let by_layout = as_said && (!even || apart);
-    if by_layout {
-        writer.say("--pipeline-model-parallel-layout", written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage));
+    let ends = if by_layout { other_ends(s, chunks) } else { None };
+    match ends {
+        Some([first, last]) => {
+            writer.maybe(FIRST, first);
+            writer.maybe(LAST, last);
+        }
+        None if by_layout => {
+            writer.say(LAYOUT, written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage));
+        }
+        None => {}
     }
     if chunks > 1 {
         writer.when(!by_layout, "--num-virtual-stages-per-pipeline-rank", chunks);
@@ -152,6 +167,32 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let alone = run.pp == 1 && s.model.moe.is_some() && s.software.ep_overlap == EpOverlap::OneFOneB;
     if alone || matches!(schedule, Schedule::Overlap | Schedule::InterleavedOverlap) {
         writer.say("--overlap-moe-expert-parallel-comm", true);
+    }
+}
+
+/// Layers of the first and the last rank, where those between have another number, all of them the same; none of
+/// either that has theirs. Of software before layouts alone, with a stage a rank.
+fn other_ends(s: &Scenario, chunks: u64) -> Option<[Option<u64>; 2]> {
+    if Release::of(&s.software) != Release::Y2024 || chunks > 1 || s.model.mtp_modules > 0 {
+        return None;
+    }
+    let [first, between @ .., last] = &s.stage_layers[..] else { return None };
+    let Some(each) = between.first() else { return Some([Some(*first), None]) };
+    let is_other = |layers: &u64| (layers != each).then_some(*layers);
+    between.iter().all(|layers| layers == each).then(|| [is_other(first), is_other(last)])
+}
+
+/// The release of Megatron Core that the arguments of stages in `said` need, where the software of `s` may be an
+/// earlier one.
+pub(crate) fn needs_release(s: &Scenario, said: &[(String, Value)]) -> Option<String> {
+    let says = |name: &str| said.iter().any(|(known, _)| known == name);
+    let earlier = Release::of(&s.software) != Release::Y2026;
+    let needs = |argument: &str, release: &str| format!("{argument} needs Megatron Core {release} or later.");
+    match () {
+        () if says(LAYOUT) && earlier => Some(needs(LAYOUT, "0.13 (2025)")),
+        () if says(FIRST) => Some(needs(FIRST, "0.9")),
+        () if says(LAST) => Some(needs(LAST, "0.9")),
+        () => None,
     }
 }
 

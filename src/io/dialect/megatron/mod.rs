@@ -18,6 +18,7 @@ use crate::dialect::deepspeed;
 use crate::dialect::named_files::file_named;
 use crate::dialect::rows::launcher::Launcher;
 use crate::dialect::rows::prelude::*;
+pub(crate) use layout::needs_release;
 use parallel::SAME;
 use release::generation;
 pub(crate) use start::{Blank, start};
