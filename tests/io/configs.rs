@@ -3,6 +3,7 @@ use shardscope::core::model::Vision;
 use shardscope::core::run::{Run, Scenario, Value, presets};
 use shardscope::io::config;
 use shardscope::io::import::{UnreadKind, read};
+use std::collections::BTreeSet;
 
 /// Layers, shapes and parameters are those of the preset. Files of language models alone lack Llama 4's vision tower; a
 /// file names MTP modules where the preset leaves them out.
@@ -81,4 +82,30 @@ fn windows_of_mistral_and_qwen_are_read() {
         let parts = config::read(&serde_json::from_str(&text).unwrap()).unwrap().parts;
         assert_eq!((parts.pattern.as_deref(), parts.window), (pattern, window), "{text}");
     }
+}
+
+/// Every key of a released file stands in one of the three lists of its import, and each list names keys of the file.
+#[test]
+fn every_key_of_a_config_is_accounted_for() {
+    let mut files = 0;
+    for line in std::fs::read_to_string("tests/data/released_configs.jsonl").unwrap().lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let Some(Value::Map(entries)) = row.get("config") else { continue };
+        let text = serde_json::to_string(&Value::Map(entries.clone())).unwrap();
+        let Ok(meaning) = read(&text, &Run::default()) else { continue };
+        let language: Vec<&String> = match row.get("config").and_then(|config| config.get("text_config")) {
+            Some(Value::Map(inner)) => inner.iter().map(|(key, _)| key).collect(),
+            _ => Vec::new(),
+        };
+        let keys: BTreeSet<&str> = entries.iter().map(|(key, _)| key).chain(language).map(String::as_str).collect();
+        let first = |name: &str| name.split(['.', ':']).next().unwrap_or_default().to_owned();
+        let used: BTreeSet<String> = meaning.used.iter().map(|(name, _)| first(name)).collect();
+        let ignored: BTreeSet<String> = meaning.ignored.iter().map(|words| first(&words.to_string())).collect();
+        let unread: BTreeSet<String> = meaning.unread.iter().map(|one| first(&one.name)).collect();
+        let all: BTreeSet<&str> = used.iter().chain(&ignored).chain(&unread).map(String::as_str).collect();
+        assert_eq!(all, keys, "{line}");
+        assert_eq!(used.len() + ignored.len() + unread.len(), keys.len(), "{line}");
+        files += 1;
+    }
+    assert!(files > 20, "{files}");
 }

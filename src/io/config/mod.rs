@@ -118,11 +118,22 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     if !beyond.is_empty() {
         return Err(beyond);
     }
-    let is_used = |key: &str| key == "model_type" || used.iter().any(|(name, _)| name == key);
-    let ignored = match text {
+    used.push(("model_type".to_owned(), t!("{what} {value}", what = "kind of model", value = outer.to_owned())));
+    let is_used = |key: &str| used.iter().any(|(name, _)| name == key);
+    let left = |object: &Value| match object {
         Value::Map(entries) => entries.iter().filter(|(key, _)| !is_used(key)).cloned().collect(),
         _ => Vec::new(),
     };
+    let mut ignored: Vec<(String, Value)> = left(text);
+    if inner.is_some() {
+        // What stands beside the language model, each key once.
+        let is_tower = used.iter().any(|(name, _)| name.starts_with("vision_config."));
+        let named = |key: &str| key == "text_config" || key == "vision_config" && is_tower;
+        let beside = left(config).into_iter().filter(|(key, _)| !named(key));
+        let new: Vec<_> = beside.filter(|(key, _)| ignored.iter().all(|(known, _)| known != key)).collect();
+        ignored.extend(new);
+        used.push(("text_config".to_owned(), t!("the language model")));
+    }
     Ok(Config { kind: kind.clone(), parts, used, assumed, ignored, notes: family.notes.to_vec() })
 }
 

@@ -47,8 +47,9 @@ pub fn changes(run: &Run, other: &Run) -> Vec<SettingChange> {
 /// Changes of the run that the page opens with, and of the presets that the Run names.
 pub fn changed(run: &Run) -> Vec<SettingChange> {
     let example = Run::example();
-    let presets =
-        Run { model: run.model.bare(), gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::example() };
+    // A model of one's own has no preset: its shapes are held against the example's.
+    let model = if run.model.base.is_some() { run.model.bare() } else { example.model.clone() };
+    let presets = Run { model, gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::example() };
     // The presets themselves against the example's, then all else against the presets.
     let mut changed = changes(&presets, &example);
     changed.extend(changes(run, &presets));
@@ -243,5 +244,19 @@ mod tests {
         assert_eq!(count(LayoutOrigin::File), "4 changed");
         let html = what_changed(&chosen.run, LayoutOrigin::Yours).to_html();
         assert!(html.contains("Set along with a choice of yours:"), "{html}");
+    }
+
+    /// A model of its own from a file: as many settings are changed on the page as the import lists.
+    #[test]
+    fn a_model_of_its_own_has_as_many_changes_as_its_import_lists() {
+        let example = Run::example();
+        let mut run = example.clone();
+        let parts = shardscope_core::run::ModelParts::from(example.model.resolve().unwrap());
+        run.model = shardscope_core::run::Based { base: None, parts };
+        run.model.parts.layers = Some(64);
+        run.model.parts.hidden = Some(5120);
+        let keys = |list: Vec<SettingChange>| list.iter().map(|change| change.field.key).collect::<Vec<_>>();
+        assert_eq!(keys(changed(&run)), keys(changes(&run, &example)));
+        assert!(changed(&run).len() <= 4, "{:?}", keys(changed(&run)));
     }
 }

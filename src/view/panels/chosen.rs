@@ -5,8 +5,9 @@ use crate::prelude::*;
 use crate::words;
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
-use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched};
+use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched, differs_in_layout};
 use shardscope_core::search::least_told;
+use shardscope_core::units::show_whole_percent;
 
 /// Where a layout is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,18 @@ impl LayoutOrigin {
             () if *run == Run::example() => Self::Example,
             () if published(run).is_some() => Self::Published,
             () => Self::Yours,
+        }
+    }
+
+    /// Of a Run that was read in place of `now`, whose layout is of this origin: a file that names no other size,
+    /// stage or sharding leaves the layout as it was.
+    #[must_use]
+    pub fn of_read(self, now: &Run, run: &Run) -> Self {
+        match self {
+            _ if differs_in_layout(now, run) => Self::File,
+            // It is the published run no more.
+            Self::Published if published(run).is_none() => Self::Yours,
+            other => other,
         }
     }
 
@@ -447,5 +460,19 @@ mod tests {
             let after = failure.run.with_texts(set).unwrap();
             assert!(matches!(climbed(&after), LadderEnd::Chosen(_)), "{set:?}");
         }
+    }
+
+    /// A config.json names no TP, PP, CP, EP or ZeRO: whose the layout is does not change with it.
+    #[test]
+    fn a_file_without_a_layout_leaves_whose_it_is() {
+        let now = Run::example();
+        let model =
+            Run { model: Run::default().with_texts(&[("model", "qwen-2.5-72b")]).unwrap().model, ..now.clone() };
+        let sized = Run { tp: now.tp * 2, ..model.clone() };
+        for before in [LayoutOrigin::Example, LayoutOrigin::Yours, LayoutOrigin::Link, LayoutOrigin::Chosen] {
+            assert_eq!(before.of_read(&now, &model), before);
+            assert_eq!(before.of_read(&now, &sized), LayoutOrigin::File);
+        }
+        assert_eq!(LayoutOrigin::Published.of_read(&now, &model), LayoutOrigin::Yours);
     }
 }

@@ -34,7 +34,9 @@ pub(crate) fn import(state: State, run: Run) {
     if is_model && state.view.follows.get_untracked() {
         state.run.set(run);
     } else {
-        load(state, run, LayoutOrigin::File);
+        let before = state.layout.get_value().origin.get_untracked();
+        let origin = state.run.with_untracked(|now| before.of_read(now, &run));
+        load(state, run, origin);
     }
 }
 
