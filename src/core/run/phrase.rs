@@ -1,7 +1,7 @@
 //! A run as people type it in one line: "70B QLoRA on 1x L40S", "405B, 2048 H100, batch 2k, TP 8".
 
 use super::Run;
-use super::presets::{MODELS, gpu_called, model};
+use super::presets::{GPUS, MODELS, gpu_called, model};
 use super::registry::{Slot, field};
 use crate::units::{parse_count, parse_number};
 
@@ -10,6 +10,12 @@ const FILLERS: [&str; 20] = [
     "a", "an", "and", "at", "by", "cards", "for", "gpu", "gpus", "in", "of", "on", "over", "run", "the", "to", "train",
     "training", "using", "with",
 ];
+
+/// Numbers as words, from one on.
+const NUMBERS: [&str; 8] = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+
+/// Words for a GPU behind the size of its memory.
+const CARDS: [&str; 6] = ["card", "cards", "gpu", "gpus", "accelerator", "accelerators"];
 
 /// Words before a number, and the setting of each.
 const BEFORE: [(&str, &str); 17] = [
@@ -63,6 +69,10 @@ fn words(text: &str) -> Vec<String> {
             vec![count.to_owned(), name.to_owned()]
         }
         _ => vec![word],
+    });
+    let words = words.map(|word| match NUMBERS.iter().position(|number| *number == word) {
+        Some(at) => (at + 1).to_string(),
+        None => word,
     });
     words.filter(|word| !word.is_empty() && word != "x").collect()
 }
@@ -135,6 +145,33 @@ fn tokens(rest: &[String]) -> Option<Named> {
     }
 }
 
+/// A size of memory that the first words are, "48 gb" or "24gb", and how many they are.
+fn gigabytes(rest: &[String]) -> Option<(f64, usize)> {
+    let word = plain(rest.first()?);
+    let is_unit = |text: &str| ["gb", "gib"].contains(&text);
+    if let Some(at) = word.find(|c: char| !c.is_ascii_digit()) {
+        return is_unit(&word[at..]).then_some((word[..at].parse().ok()?, 1));
+    }
+    rest.get(1).filter(|unit| is_unit(unit))?;
+    Some((word.parse().ok()?, 2))
+}
+
+/// GPUs by the size of their memory, with or without their number: "one 48 GB card". Of the kinds of that size the
+/// first in the order of the page is meant.
+fn by_memory(rest: &[String]) -> Option<Named> {
+    let of_size = |rest: &[String]| {
+        let (size, words) = gigabytes(rest)?;
+        rest.get(words).filter(|word| CARDS.contains(&word.as_str()))?;
+        let preset = GPUS.iter().find(|preset| (preset.gpu.memory.gib() - size).abs() < 0.5)?;
+        Some((preset.choice.id, words + 1))
+    };
+    let counted = parse_count(&rest[0]).and_then(|_| of_size(&rest[1..]));
+    match counted {
+        Some((gpu, words)) => Some((vec![("gpus", rest[0].clone()), ("gpu", gpu.to_owned())], words + 1)),
+        None => of_size(rest).map(|(gpu, words)| one("gpu", gpu, words)),
+    }
+}
+
 /// GPUs by kind, with or without their number, a model, a choice, or a setting by its name and its number: of the names
 /// that the first words are, the longest.
 fn by_name(rest: &[String]) -> Option<Named> {
@@ -170,7 +207,7 @@ fn by_number(rest: &[String]) -> Option<Named> {
     parse_count(&rest[0])?;
     let next = rest.get(1).map_or("", String::as_str);
     match next {
-        "gpus" | "gpu" => Some(one("gpus", &rest[0], 2)),
+        _ if CARDS.contains(&next) => Some(one("gpus", &rest[0], 2)),
         _ if !rest[0].ends_with('k') => None,
         "sequence" | "context" => Some(one("seq_len", &rest[0], 2)),
         _ => Some(one("seq_len", &rest[0], 1)),
@@ -180,7 +217,8 @@ fn by_number(rest: &[String]) -> Option<Named> {
 /// What the first words of `rest` set, and how many they are; no settings for a word that says nothing of one.
 fn first(rest: &[String]) -> Option<Named> {
     let filler = || FILLERS.contains(&rest[0].as_str()).then(|| (Vec::new(), 1));
-    tokens(rest).or_else(|| by_name(rest)).or_else(|| by_number(rest)).or_else(filler)
+    let sized = by_memory(rest).or_else(|| tokens(rest));
+    sized.or_else(|| by_name(rest)).or_else(|| by_number(rest)).or_else(filler)
 }
 
 /// Settings that `text` names, each once, as links write them; none where a word of it names none, where one of them
@@ -229,6 +267,12 @@ mod tests {
             ("gpt-oss 20b torchtitan", "model=gpt-oss-20b&stack=torchtitan"),
             ("tp8 pp=4 zero 3 batch 512 micro-batch 2", "tp=8&pp=4&zero=3&global_batch=512&micro_batch=2"),
             ("A100 40GB", "gpu=a100-sxm-40gb"),
+            ("QLoRA 70B on one 48 GB card", "adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s"),
+            ("8B LoRA, two 24GB GPUs", "model=llama-3.1-8b&adapter.method=lora&gpus=2&gpu=rtx-4090"),
+            ("8B on one card", "model=llama-3.1-8b&gpus=1"),
+            ("8B on a 24 GB card", "model=llama-3.1-8b&gpu=rtx-4090"),
+            ("70B on eight H100", "model=llama-3.1-70b&gpus=8&gpu=h100-sxm-80gb"),
+            ("300B tokens", "tokens_total=300b"),
         ] {
             let found = named(typed);
             let found = found.as_deref().unwrap_or("nothing");
@@ -239,8 +283,9 @@ mod tests {
     /// A word that is not understood, or one setting twice, is no run: nothing is set that was not said.
     #[test]
     fn what_is_not_understood_sets_nothing() {
-        for typed in ["", "70B on 8 abacus", "largest model", "8 H100 16 A100", "tp", "zero", "48 GB", "7B or 13B", "3"]
-        {
+        let unknown =
+            ["", "70B on 8 abacus", "largest model", "8 H100 16 A100", "tp", "zero", "48 GB", "7B or 13B", "3"];
+        for typed in unknown.into_iter().chain(["one 47 GB card", "eight", "48 GB disk"]) {
             assert_eq!(named(typed), None, "{typed}");
         }
     }

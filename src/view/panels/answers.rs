@@ -100,6 +100,49 @@ fn asks(typed: &str, phrase: &str) -> bool {
     all || (typed.chars().count() >= FEW && phrase.starts_with(typed) && words.next().is_some())
 }
 
+/// Runs in one line that the field shows as examples.
+pub const EXAMPLES: [&str; 2] = ["70B on 8 H100", "70B QLoRA 1x L40S"];
+
+/// Settings that stand as an answer alone; any other one has a field of its own, which is found by its name.
+const ALONE: [&str; 2] = ["model", "tokens_total"];
+
+/// Words of a question for the largest model that name no setting.
+const LARGEST: [&str; 2] = ["largest", "biggest"];
+const OF_LARGEST: &str = "model models what which is can i be trained that fits";
+
+/// The question for the largest model with the settings that `typed` names beside it: "largest LoRA on 1 RTX 4090".
+fn largest_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
+    let words = || typed.split_whitespace();
+    words().find(|word| LARGEST.contains(word))?;
+    let is_setting =
+        |word: &&str| !LARGEST.contains(word) && OF_LARGEST.split(' ').all(|other| other != word.trim_end_matches('?'));
+    let set = settings_named(run, &words().filter(is_setting).collect::<Vec<_>>().join(" "))?;
+    if set.iter().any(|(key, _)| *key == "model") {
+        return None;
+    }
+    let settings = said(&set, &run.with_texts(&set)?)?;
+    Some((Action::SearchModels(set), t!("Largest model with {settings}: Whole run", settings)))
+}
+
+/// `set` in words, as `named` has it: the GPUs last.
+fn said(set: &[(&'static str, String)], named: &Run) -> Option<Message> {
+    let is_of_gpus = |key: &str| ["gpus", "gpu"].contains(&key);
+    let gpu = GPUS.iter().find(|preset| named.gpu.base == Some(preset.choice.id))?;
+    let gpus = || t!("{gpus} × {gpu}", gpus = named.gpus, gpu = gpu.choice.label);
+    let others = set.iter().filter(|(key, _)| !is_of_gpus(key)).filter_map(|(key, _)| {
+        let field = field(key)?;
+        let value = field.get(named);
+        Some(if let (Slot::Choice { options }, Some(id)) = (&field.slot, value.text()) {
+            options().into_iter().find(|option| option.id == id)?.label.into()
+        } else {
+            let name = if field.symbol.len() > 1 { field.symbol } else { field.label };
+            t!("{name} {value}", name, value = verbatim(plain(&value)?))
+        })
+    });
+    let any = set.iter().any(|(key, _)| is_of_gpus(key));
+    Some(Message::joined(" · ", others.chain(any.then(gpus))))
+}
+
 /// Settings that `typed` names in one line, "70B QLoRA 1x L40S", and the words for them; none where they are those of
 /// `run`, or one alone that has a field of its own.
 fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
@@ -114,26 +157,14 @@ fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
     }
     let named = run.with_texts(&set)?;
     let of_gpus = set.iter().filter(|(key, _)| ["gpus", "gpu"].contains(key)).count();
-    if named == *run || set.len() == 1 && of_gpus == 0 && set[0].0 != "model" {
+    if named == *run || set.len() == 1 && of_gpus == 0 && !ALONE.contains(&set[0].0) {
         return None;
     }
-    let gpu = GPUS.iter().find(|preset| named.gpu.base == Some(preset.choice.id))?;
-    let gpus = || t!("{gpus} × {gpu}", gpus = named.gpus, gpu = gpu.choice.label);
+    let settings = said(&set, &named)?;
     if of_gpus == set.len() {
-        return Some((Action::Apply(set), t!("This run on {gpus}", gpus = gpus())));
+        return Some((Action::Apply(set), t!("This run on {gpus}", gpus = settings)));
     }
-    let others = set.iter().filter(|(key, _)| !["gpus", "gpu"].contains(key)).filter_map(|(key, _)| {
-        let field = field(key)?;
-        let value = field.get(&named);
-        Some(if let (Slot::Choice { options }, Some(id)) = (&field.slot, value.text()) {
-            options().into_iter().find(|option| option.id == id)?.label.into()
-        } else {
-            let name = if field.symbol.len() > 1 { field.symbol } else { field.label };
-            t!("{name} {value}", name, value = verbatim(plain(&value)?))
-        })
-    });
-    let words = Message::joined(" · ", others.chain((of_gpus > 0).then(gpus)));
-    Some((Action::Name(set), t!("Set {settings}", settings = words)))
+    Some((Action::Name(set), t!("Set {settings}", settings)))
 }
 
 /// Answers to `typed`, each a button that opens it; nothing where it asks for a setting alone. `translated`: a title in
@@ -150,7 +181,8 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
     let button = |action: Action, title: Message| {
         el("li", &[], &[el("button", &[("class", "link")], &[text(title)]).on(action)])
     };
-    let named = run_named(run, &typed).map(|(action, title)| button(action, title));
+    let named =
+        largest_named(run, &typed).or_else(|| run_named(run, &typed)).map(|(action, title)| button(action, title));
     let found = ANSWERS.iter().filter(is_found).map(|answer| button((answer.opens)(), answer.title.into()));
     let found: Vec<Node> = named.into_iter().chain(found).collect();
     if found.is_empty() { Node::none() } else { el("ul", &[("class", "answers")], &found) }
@@ -179,6 +211,10 @@ mod tests {
                 "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3",
             ),
             ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
+            ("300B tokens", "name tokens_total=300b"),
+            ("QLoRA 70B on one 48 GB card", "name adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s"),
+            ("largest LoRA on 1 RTX 4090", "search models adapter.method=lora&gpus=1&gpu=rtx-4090"),
+            ("largest model with LoRA on 1 RTX 4090", "search models adapter.method=lora&gpus=1&gpu=rtx-4090"),
             ("cheapest", "tab costs"),
             ("cheapest way to train", "tab costs"),
             ("fewest GPUs", "show whole"),
@@ -208,6 +244,13 @@ mod tests {
     /// The button names every setting that a press sets, by the names of the page.
     #[test]
     fn a_run_in_one_line_is_named_before_it_is_set() {
+        for typed in EXAMPLES {
+            assert!(!answers(&Run::default(), typed, str::to_owned).actions().is_empty(), "{typed}");
+        }
+        // Of the cards of a size one is taken, and the button says which.
+        let html = answers(&Run::default(), "largest LoRA on a 24 GB card", str::to_owned).to_html();
+        assert!(html.contains("RTX 4090 24 GB"), "{html}");
+        assert!(answers(&Run::default(), "largest abacus on 1 RTX 4090", str::to_owned).actions().is_empty());
         let html = answers(&Run::default(), "70b qlora 1x l40s, 300B tokens", str::to_owned).to_html();
         for words in ["Llama 3.1 70B", "QLoRA", "1 × L40S 48 GB", "Token budget"] {
             assert!(html.contains(words), "{words}: {html}");

@@ -11,7 +11,7 @@ use crate::core::run::registry::{FIELDS, Field, Group, Slot, field};
 use crate::core::t;
 use crate::io::dialect::is_called;
 use crate::view::node::markup::Node;
-use crate::view::panels::answers::answers;
+use crate::view::panels::answers::{EXAMPLES, answers};
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
 use crate::view::panels::inputs::{COLUMN, SHEETS, SheetPart, fields, is_in_column, is_named, place};
@@ -74,10 +74,11 @@ pub(crate) fn Form() -> impl IntoView {
                 type="text"
                 class="find"
                 maxlength="99"
-                placeholder=say("Setting, or 70B on 8 H100")
+                placeholder=say(t!("Setting, or {example}", example = EXAMPLES[0]))
                 title=say(t!(
-                    "Find one of {count} settings by its name, or type a run in one line: 70B QLoRA 1x L40S",
-                    count = FIELDS.len()
+                    "Find one of {count} settings by its name, or type a run in one line: {example}",
+                    count = FIELDS.len(),
+                    example = EXAMPLES[1]
                 ))
                 aria-label=say("Find a setting")
                 node_ref=find
