@@ -81,8 +81,8 @@ fn hold(run: &Run, betters: &Betters) {
         assert!(of(Gain::Time).chain(of(Gain::Split)).all(|other| hours(fewer) < hours(other)));
     }
     for fastest in of(Gain::Fits) {
-        let limit = |other: &Better| other.figures.time_s.0 * (1.0 + tie(run));
-        assert!(of(Gain::Change).all(|other| fastest.figures.time_s.0 <= limit(other)));
+        let time = |better: &Better| better.figures.time_s.0;
+        assert!(of(Gain::Change).all(|other| !is_told(run, time(other), time(fastest))));
     }
     for tight in &betters.tight {
         assert_eq!(report(&tight.run).unwrap().memory.overall(), Verdict::Tight);

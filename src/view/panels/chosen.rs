@@ -7,7 +7,6 @@ use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
 use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched, differs_in_layout};
 use shardscope_core::search::least_told;
-use shardscope_core::units::show_whole_percent;
 
 /// Where a layout is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
