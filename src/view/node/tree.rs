@@ -62,7 +62,6 @@ impl Node {
     }
 
     /// An element that keeps its identity under `key` when siblings come, go or move.
-    #[must_use]
     pub fn keyed(self, key: &str) -> Self {
         self.with(|element| key.clone_into(&mut element.key))
     }

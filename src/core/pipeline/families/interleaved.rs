@@ -109,7 +109,7 @@ fn is_megatron_legal(spec: &Spec, g: u32) -> bool {
 
 /// True if Megatron-LM takes m micro-batches on p ranks in groups of g.
 pub(crate) fn takes_group(p: u32, m: u32, g: u32) -> bool {
-    p <= g && g <= m && (m % g == 0 || m % g >= p)
+    p <= g && g <= m && (m.is_multiple_of(g) || m % g >= p)
 }
 
 /// Names the group nearest to `g` that runs, or failing that the micro-batches.
