@@ -175,21 +175,28 @@ fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_b
 /// The smallest number of GPUs that trains on `tokens` within `days`; `done` once every count was tried.
 pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node {
     let Some(found) = found else {
-        return muted(if done { "No number of GPUs works with this layout." } else { "Trying numbers of GPUs…" });
+        let words = muted(if done { "No number of GPUs works with this layout." } else { "Trying numbers of GPUs…" });
+        return if done { Node::from_iter([words, with_chosen_layout(own.gpus)]) } else { words };
     };
     let (mean, high) = (significant(found.days, 3), significant(found.high_days, 3));
     let limit = number(days, 3);
     let (words, gpus) = match found.gpus {
-        Some(gpus) => {
-            (t!("{gpus} GPUs: {mean} days in the mean, nine of ten runs within {high}", gpus, mean, high), gpus)
-        }
+        Some(gpus) => (
+            t!(
+                "In this layout, {gpus} GPUs: {mean} days in the mean, nine of ten runs within {high}.",
+                gpus,
+                mean,
+                high
+            ),
+            gpus,
+        ),
         None if done && found.missing_bytes.iter().all(|missing| missing.0 > 0.0) => {
-            (t!("Out of memory with this layout on each number of GPUs that was tried"), 0)
+            (t!("Out of memory with this layout on each number of GPUs that was tried."), 0)
         }
         None if done => (
             t!(
-                "No number of GPUs ends within {limit} days nine times in ten. The earliest is {gpus}: {mean} days in \
-                    the mean, nine of ten within {high}",
+                "In this layout, no number of GPUs ends within {limit} days nine times in ten. The earliest is {gpus}: \
+                    {mean} days in the mean, nine of ten within {high}.",
                 limit,
                 gpus = found.fastest_gpus,
                 mean,
@@ -201,6 +208,7 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
     };
     let press = (gpus > 0 && gpus != own.gpus)
         .then(|| apply("main", vec![("gpus", gpus.to_string())], "", t!("Use {gpus} GPUs", gpus)));
+    let chosen = if done { with_chosen_layout(if gpus > 0 { gpus } else { own.gpus }) } else { Node::none() };
     let missing = |missing: &Bytes| if missing.0 > 0.0 { MemoryUnit::Gib.show(*missing) } else { "–".to_owned() };
     let counts = Rows::of(found.counts.iter().zip(&found.missing_bytes))
         .figures("GPUs", |((gpus, ..), _)| group(&gpus.to_string()))
@@ -212,7 +220,18 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
     let why = found.gpus.map(|gpus| why_not_fewer(gpus, days, found));
     let why = muted(Message::joined(" ", tried(found).into_iter().chain(why)));
     let lead = [leaf("b", "", words), text(" "), press.unwrap_or_default()];
-    Node::from_iter([el("p", &[], &lead), why, fold("All numbers that were tried", counts)])
+    Node::from_iter([el("p", &[], &lead), chosen, why, fold("All numbers that were tried", counts)])
+}
+
+/// The way to an answer that is of no one layout: `gpus` GPUs with the layout that the search chooses on them.
+fn with_chosen_layout(gpus: u64) -> Node {
+    let press = link_button(t!("Choose the layout on {gpus} GPUs", gpus));
+    let press = press.on(Action::Name(vec![("gpus", gpus.to_string())]));
+    el(
+        "p",
+        &[("class", "muted")],
+        &[text("Other layouts were not tried: one may be faster, or need fewer GPUs."), text(" "), press],
+    )
 }
 
 /// The numbers of GPUs that were tried: "Tried in this layout: 12 numbers of GPUs that divide the batch, 8 to 512."
@@ -311,7 +330,8 @@ mod tests {
         let (fewer, ..) = before.unwrap();
         assert!(html.contains(&format!("With {fewer} GPUs, the next fewer, nine of ten runs end within")), "{html}");
         let node = dates(&present, 30.0, Some(&found), true);
-        assert!(matches!(node.actions()[..], [Action::Apply(set)] if set[0].1 == enough.to_string()));
+        let [Action::Apply(set), Action::Name(chosen)] = node.actions()[..] else { panic!("{html}") };
+        assert!(set[0].1 == enough.to_string() && set == chosen, "{html}");
     }
 
     /// Where no model fits with all weights, the search with LoRA is a press away: it is needed most there.
@@ -335,6 +355,25 @@ mod tests {
     fn a_date_that_nothing_meets_names_the_earliest() {
         let present = Run { tokens_total: Some(1e15), ..Run::default() };
         let html = dates(&present, 1.0, Some(&deadline(&present, 1e15, 1.0).unwrap()), true).to_html();
-        assert!(html.contains("No number of GPUs ends within 1 days"), "{html}");
+        assert!(html.contains("In this layout, no number of GPUs ends within 1 days"), "{html}");
+    }
+
+    /// With one micro-batch a pipeline four stages idle for three quarters of it, one stage never: on the same GPUs
+    /// another layout is shorter. What is said of a date names its scope, and leads to the search for the layout.
+    #[test]
+    fn a_date_is_of_one_layout_and_leads_to_the_choice_of_another() {
+        let own = Run { tokens_total: Some(15e12), ..Run::default() };
+        let found = deadline(&own, 15e12, 30.0).unwrap();
+        let other = Run { tp: 8, pp: 1, gpus: found.fastest_gpus, ..own.clone() };
+        let step = |run: &Run| evaluate(run).unwrap().report.step.time_s.0;
+        assert!(found.gpus.is_none() && step(&other) < step(&Run { gpus: found.fastest_gpus, ..own.clone() }));
+        for (days, words) in [(30.0, "In this layout, no number of GPUs"), (300.0, "In this layout, ")] {
+            let found = deadline(&own, 15e12, days).unwrap();
+            let node = dates(&own, days, Some(&found), true);
+            let html = node.to_html();
+            assert!(html.contains(words) && html.contains("Other layouts were not tried"), "{html}");
+            let gpus = found.gpus.unwrap_or(found.fastest_gpus).to_string();
+            assert!(node.actions().contains(&&Action::Name(vec![("gpus", gpus)])), "{html}");
+        }
     }
 }
