@@ -147,6 +147,15 @@ pub fn sizes(run: &Run, dp: u64) -> String {
     cut.map(|(name, size)| format!("{name} {size}")).collect::<Vec<_>>().join(" · ")
 }
 
+/// The schedule with its chunks a rank, wherever a layout is named.
+pub fn schedule(run: &Run) -> Message {
+    let name = Message::plain(run.schedule.choice().label);
+    match run.virtual_stages {
+        1 => name,
+        chunks => t!("{name} × {chunks}", name, chunks),
+    }
+}
+
 /// Says that the software of `run` has not what its layout needs; none where it has.
 pub fn unable(run: &Run) -> Option<Message> {
     let is_run = can_run(run) && run.is_adapted_by_its_software();

@@ -11,7 +11,7 @@ use crate::view::panel::Panel;
 use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::{halted as halted_note, note};
 use crate::view::panels::strip::{
-    PRICE, budget_name, budget_tokens, own_budget, read_price, show_budget_steps, show_price, show_tokens, sign, strip,
+    budget_name, grey_budget, label_price, label_tokens, own_budget, read_price, show_budget_steps, show_tokens, strip,
 };
 use crate::view::panels::suggest::{heading, lead, suggestion};
 use crate::view::panels::waterfall::falls;
@@ -25,6 +25,7 @@ use crate::web::form::worded::worded_input;
 use crate::web::state::State;
 use crate::web::state::evaluated::FAILED;
 use leptos::prelude::*;
+use std::sync::Arc;
 
 /// The key figures; each opens its formula.
 #[component]
@@ -32,7 +33,14 @@ pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
     let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.scenario.run, &evaluation.report, unit));
     let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
-    let cost = panel(state, || true, |evaluation, _| own_budget(evaluation));
+    let cost = panel(
+        state,
+        || true,
+        move |evaluation, _| {
+            let grey = state.is_halted().then(|| state.run.with(|run| grey_budget(run, &evaluation.scenario.run)));
+            Node::from_iter([own_budget(evaluation), grey.unwrap_or_default()])
+        },
+    );
     view! {
         <div
             class="strip-frame stale-able"
@@ -56,7 +64,10 @@ pub(crate) fn Strip() -> impl IntoView {
 /// Tokens and price of the budget, which are edited in place; words in a frame.
 fn budget_line(state: State) -> AnyView {
     if state.view.embed.is_some() {
-        let words = move || translated(state.run.with(budget_name));
+        let words = move || {
+            let shown = figures_of(state);
+            translated(shown.map_or_else(|| state.run.with(budget_name), |shown| budget_name(&shown.scenario.run)))
+        };
         return view! { <span class="name">{text(words)}</span> }.into_any();
     }
     let has_rl = Memo::new(move |_| state.run.with(|run| run.rl.algorithm.is_some()));
@@ -82,15 +93,26 @@ fn budget_line(state: State) -> AnyView {
     .into_any()
 }
 
+/// The evaluation of another Run, whose figures stand in place of those of the Run as entered; none where its own do.
+fn figures_of(state: State) -> Option<Arc<Evaluation>> {
+    state.is_halted().then(|| state.evaluation()).flatten()
+}
+
 /// The input of the budget's tokens, with those that are assumed where there are none.
 pub(crate) fn tokens_input(state: State) -> Option<AnyView> {
-    let tokens = text(move || state.run.with(|run| show_tokens(budget_tokens(run))));
+    let tokens = text(move || {
+        let shown = figures_of(state);
+        state.run.with(|run| show_tokens(label_tokens(run, shown.as_ref().map(|shown| &shown.scenario.run))))
+    });
     Some(worded_input(state, field("tokens_total")?, tokens, |_, typed| typed.to_owned()))
 }
 
 /// The input of the budget's price, read with its currency; the one that is assumed where there is none.
 pub(crate) fn price_input(state: State) -> Option<AnyView> {
-    let price = text(move || state.run.with(|run| show_price(&sign(run), run.own_price().unwrap_or(PRICE))));
+    let price = text(move || {
+        let shown = figures_of(state);
+        state.run.with(|run| label_price(run, shown.as_ref().map(|shown| &shown.scenario.run)))
+    });
     Some(worded_input(state, field("price_per_gpu_hour")?, price, read_typed))
 }
 

@@ -87,7 +87,8 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::Interleaved,
-        idea: "Each rank holds v chunks of the model, so that the fill of the pipeline is v times shorter.",
+        idea: "Each rank holds v chunks of the model, so that its fill is v times shorter where \
+            chunks take equal time.",
         cost: "Bubble (p − 1)/(v m); (p − 1)/(p v) more activations and v times the transfers.",
         needs: "Layers that divide by p v; micro-batches in groups of at least p.",
         source: &source::NARAYANAN_2021,
@@ -177,7 +178,8 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::ZbH2,
-        idea: "ZB-H1 with twice the warm-up, so that no rank waits between its first and last op.",
+        idea: "ZB-H1 with twice the warm-up: where F, B and W take equal time and messages none, no rank waits between \
+            its first and last op.",
         cost: "Up to 2p − 1 micro-batches on every rank; the start-up skew remains.",
         needs: "m ≥ 2p − 1; an optimizer step that does not synchronise at its start.",
         source: &source::ZERO_BUBBLE,
@@ -188,7 +190,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::ZbAuto,
-        idea: "Zero bubble laid out from the real durations within a memory limit.",
+        idea: "Forwards and both halves of each backward laid out from the real durations within a memory limit.",
         cost: "The less memory, the more bubble: 1F1B's memory at limit p, next to no idle span at 2p.",
         needs: "Durations of F, B and W that are known and steady.",
         source: &source::ZERO_BUBBLE,
@@ -214,7 +216,8 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::ZbV,
-        idea: "Two chunks per rank in a V: zero bubble in the memory of 1F1B.",
+        idea: "Two chunks per rank in a V, with the activations of 1F1B: where F, B and W take equal time and messages \
+            none, no rank waits between its first and last op.",
         cost: "No idle time inside a rank's span for tF = tB = tW; 2p chunks held on every rank.",
         needs: "Two chunks per rank, m ≥ 2p − 1, equal tF, tB and tW.",
         source: &source::CONTROLLABLE,

@@ -5,7 +5,7 @@ use super::fastest::{fastest, serves};
 use super::proposal::Proposal;
 use super::ranking::FoundLayout;
 use super::why::why;
-use crate::advice::{answer, told_from};
+use crate::advice::{answer, is_told, told_from};
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::message::Message;
@@ -103,10 +103,24 @@ pub fn ties(found: &[Rc<FoundLayout>]) -> usize {
 /// The simplest of the layouts that tie with the first: the one with the smallest tp cp pp, then the fastest. Layouts
 /// that serve go before those that only fit.
 pub fn recommended(found: &[Rc<FoundLayout>]) -> Option<usize> {
-    (0..ties(found)).min_by_key(|index| {
-        let one = &found[*index];
-        let (run, peak) = (&one.run, one.figures.peak);
-        let class = (!serves(run, &peak), peak.overall != Verdict::Fits);
-        (class, run.tp * run.cp * run.pp, *index)
-    })
+    (0..ties(found)).min_by_key(|index| (simplicity(&found[*index]), *index))
+}
+
+/// By what the simplest of several layouts is told, the least first: whether it serves, whether it fits, its tp cp pp.
+pub fn simplicity(one: &FoundLayout) -> (bool, bool, u64) {
+    let (run, peak) = (&one.run, one.figures.peak);
+    (!serves(run, &peak), peak.overall != Verdict::Fits, run.tp * run.cp * run.pp)
+}
+
+/// A layout of `others` that ties with the first of `found` and is simpler than each of those: the list holds the
+/// fastest, and a slower layout that no estimate tells from them may be simpler.
+pub fn simpler<'a>(
+    found: &[Rc<FoundLayout>],
+    others: impl Iterator<Item = &'a FoundLayout>,
+) -> Option<&'a FoundLayout> {
+    let listed = simplicity(&found[recommended(found)?]);
+    let first = found.first()?;
+    let is_tied = |one: &FoundLayout| !is_told(&first.run, first.figures.time_s.0, one.figures.time_s.0);
+    let tied = others.filter(|one| one.run.gpus == first.run.gpus && is_tied(one));
+    tied.min_by_key(|one| simplicity(one)).filter(|one| simplicity(one) < listed)
 }

@@ -57,15 +57,27 @@ pub fn differences(one: &Run, other: &Run) -> Message {
     }
     if one.stage_layers != other.stage_layers {
         list.push(match &one.stage_layers {
-            Some(layers) => shorter_stages(layers),
+            Some(layers) => stages_words(layers),
             None => t!("layers split evenly"),
         });
     }
     Message::joined(", ", list)
 }
 
+/// Stages whose layers are listed at most.
+const LISTED_STAGES: usize = 8;
+
+/// An uneven split: its layers by stage; of many stages, which ends have fewer.
+pub fn stages_words(layers: &[u64]) -> Message {
+    if layers.len() > LISTED_STAGES {
+        return shorter_stages(layers);
+    }
+    let layers = layers.iter().map(u64::to_string).collect::<Vec<_>>().join("/");
+    t!("layers by stage {layers}", layers)
+}
+
 /// Which ends of an uneven split have fewer layers than its middle stage by size.
-pub fn shorter_stages(layers: &[u64]) -> Message {
+fn shorter_stages(layers: &[u64]) -> Message {
     let mut sizes = layers.to_vec();
     sort(&mut sizes);
     let middle = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
@@ -74,7 +86,7 @@ pub fn shorter_stages(layers: &[u64]) -> Message {
         (true, true) => t!("first and last stage shorter"),
         (true, false) => t!("first stage shorter"),
         (false, true) => t!("last stage shorter"),
-        (false, false) => t!("uneven"),
+        (false, false) => t!("uneven stages"),
     }
 }
 

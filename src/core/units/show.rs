@@ -38,6 +38,13 @@ impl MemoryUnit {
         // As it is printed, ties too: 79.25 is 79.2.
         format!("{value:.1}").parse().unwrap_or(value)
     }
+    /// Bytes of which `value` is the number.
+    pub fn bytes(self, value: f64) -> Bytes {
+        match self {
+            Self::Gib => Bytes(value * Bytes(1.0).gib().recip()),
+            Self::Gb => Bytes(value * Bytes(1.0).gb().recip()),
+        }
+    }
     /// What `more` has beyond `less`, of the numbers as they are printed: 160.0 beyond 23.6 is `136.4 GiB`.
     pub fn beyond(self, more: Bytes, less: Bytes) -> String {
         let difference = (self.printed(more) - self.printed(less)).max(0.0);
@@ -234,6 +241,8 @@ pub fn shortest(number: f64) -> String {
 
 /// A number with `decimals` and grouped thousands: `12 345.6`.
 pub fn fixed(value: f64, decimals: usize) -> String {
+    // What is absent has no sign: a sum of nothing is −0.
+    let value = if value == 0.0 { 0.0 } else { value };
     if value.abs() < PLAIN.end { group(&format!("{value:.decimals$}")) } else { significant(value, 3) }
 }
 

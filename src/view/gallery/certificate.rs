@@ -25,7 +25,8 @@ pub(super) fn line(answer: Option<&Option<Certificate>>) -> Node {
 /// The reasons why no bound applies to a kind of order.
 const NO_BOUND: &str = "The schedule never drains, holds several copies of the weights, or its ranks exchange ops.";
 
-/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer than that order it is at most.
+/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer than that order its
+/// pipeline is at most: the rest of the step is no part of it.
 /// Another limit of memory, another split or several copies of the weights may give a shorter order.
 pub(crate) fn words(certificate: &Certificate) -> Message {
     let (held, ops) = (held(certificate), ops(certificate));
@@ -36,7 +37,8 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
     } else {
         let gap = show_percent(certificate.gap);
         t!(
-            "◇ At most {gap} longer than the shortest order of these stages with {held}, the backward {ops}",
+            "◇ Its pipeline is at most {gap} longer than the shortest order of these stages with {held}, the backward \
+                {ops}",
             gap,
             held,
             ops
@@ -96,5 +98,7 @@ pub(super) fn covered(certificate: &Certificate) -> Message {
         bound,
         why
     );
-    Message::joined(" ", [least, more])
+    let own = seconds(certificate.lower_bound_s * (1.0 + certificate.gap));
+    let own = (!certificate.proven).then(|| t!("The pipeline of this order takes {own}.", own));
+    Message::joined(" ", std::iter::once(least).chain(own).chain([more]))
 }

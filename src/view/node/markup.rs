@@ -306,8 +306,8 @@ pub(crate) fn file(content: &str) -> Node {
 }
 
 /// The name of a document, the same in every language: a link where it has an address.
-pub(crate) fn document(name: &str, address: Option<&str>) -> Node {
-    let name = [text(verbatim(name))];
+pub(crate) fn document(name: impl Into<Message>, address: Option<&str>) -> Node {
+    let name = [text(name)];
     match address {
         Some(href) => el("a", &[("href", href), ("target", "_blank"), ("rel", "noopener"), ("translate", "no")], &name),
         None => el("span", &[("translate", "no")], &name),
@@ -317,7 +317,7 @@ pub(crate) fn document(name: &str, address: Option<&str>) -> Node {
 /// A source by `name`, as a link where it has an address.
 pub(crate) fn cited(source: &Source, name: &str) -> Node {
     let address = Some(source.locator).filter(|locator| locator.starts_with("http"));
-    document(name, address).title(verbatim(source.title))
+    document(verbatim(name), address).title(verbatim(source.title))
 }
 
 /// A place in a document, as a link.

@@ -116,16 +116,22 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
     if warnings.is_empty() {
         return Node::none();
     }
+    // What is no more than information stands in the row of its field.
+    let in_row = |issue: &Issue| field(&issue.field).is_some_and(is_in_column);
+    let warnings = || warnings.iter().filter(|issue| issue.severity != Severity::Notice || !in_row(issue));
     let mut keys: Vec<&Issue> = Vec::new();
-    for issue in warnings {
+    for issue in warnings() {
         if !keys.iter().any(|known| known.field == issue.field) {
             keys.push(issue);
         }
     }
-    let mut parts = vec![leaf("span", "mark", "▲ ")];
+    if keys.is_empty() {
+        return Node::none();
+    }
+    let only_notices = keys.iter().all(|issue| issue.severity == Severity::Notice);
+    let mut parts = vec![leaf("span", "mark", if only_notices { "ℹ " } else { "▲ " })];
     // A warning at a field of the column stands there: here is the way to it alone.
-    let (there, here): (Vec<&Issue>, Vec<&Issue>) =
-        keys.into_iter().partition(|issue| field(&issue.field).is_some_and(is_in_column));
+    let (there, here): (Vec<&Issue>, Vec<&Issue>) = keys.into_iter().partition(|issue| in_row(issue));
     if let [first, others @ ..] = &here[..] {
         parts.extend([go(first), text(verbatim(": ")), text(&first.message), fixes(first)]);
         for (at, issue) in others.iter().take(NAMED).enumerate() {
@@ -141,7 +147,8 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
     }
     if !there.is_empty() {
         parts.extend((!here.is_empty()).then(|| text(verbatim(" · "))));
-        parts.push(text("warnings at: "));
+        let count = warnings().filter(|issue| in_row(issue)).count();
+        parts.push(text(if count == 1 { "warning at: " } else { "warnings at: " }));
         for (at, issue) in there.iter().enumerate() {
             parts.extend((at > 0).then(|| text(verbatim(" · "))));
             parts.push(go(issue).title(issue.message.clone()));
@@ -221,6 +228,20 @@ mod tests {
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);
         assert!(line.to_html().contains("100 does not divide"));
         assert_eq!(note(None, &[], &last), Node::none());
+    }
+
+    /// A field with information alone has no warning to lead to; one warning is no several.
+    #[test]
+    fn the_line_counts_warnings_alone() {
+        let last = Instead::Last(Box::default());
+        let notice = Issue { severity: Severity::Notice, ..Issue::warning("pp", "known") };
+        assert_eq!(note(None, std::slice::from_ref(&notice), &last), Node::none());
+        let warnings = [notice, Issue::warning("tp", "doubtful")];
+        let line = note(None, &warnings, &last);
+        assert_eq!(line.actions(), [&Action::Focus("tp")]);
+        assert!(line.to_html().contains("warning at: "), "{}", line.to_html());
+        let two = ["tp", "zero"].map(|field| Issue::warning(field, "doubtful"));
+        assert!(note(None, &two, &last).to_html().contains("warnings at: "));
     }
 
     /// QLoRA of 70B on one GPU of 48 GB: a warning that says what would fit has the button that sets it, of a loss that

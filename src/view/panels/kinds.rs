@@ -251,14 +251,6 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
     };
     Rows::of(lines)
         .column("GPU", |line| load("link", &line.run, t!("Load this run"), &[text(line.name)]))
-        .column("layout", |line| layout_of(line.found))
-        .column("step", |line| figure(line, "step.time_s", show_seconds(line.found.figures.time_s)))
-        .column("tokens per second", |line| {
-            let rate = line.found.figures.tokens_per_s_per_gpu * line.found.run.gpus as f64;
-            figure(line, "step.tokens_per_s", show_count(rate))
-        })
-        .column("days", |line| figure(line, "budget.days", significant(line.days(), 3)))
-        .column("GPU-hours", |line| figure(line, "budget.gpu_hours", show_count(line.hours)))
         .column("price", |line| match line.price {
             Some(price) => text(verbatim(show_price(&currency, price))),
             None => faint("price not given"),
@@ -275,11 +267,19 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
             // Without a price of yours: how many times it.
             (None, Some(yours)) => {
                 let times = even_ratio(yours, line);
-                el("span", &[], &[text(t!("{times} × your price", times))])
+                el("span", &[], &[text(t!("{times} × the price of {gpu}", times, gpu = yours.name))])
                     .reports("budget.even_ratio", &Scope::of(&line.run, Some(own)))
             }
             (None, None) => text(verbatim("–")),
         })
+        .column("days", |line| figure(line, "budget.days", significant(line.days(), 3)))
+        .column("GPU-hours", |line| figure(line, "budget.gpu_hours", show_count(line.hours)))
+        .column("step", |line| figure(line, "step.time_s", show_seconds(line.found.figures.time_s)))
+        .column("tokens per second", |line| {
+            let rate = line.found.figures.tokens_per_s_per_gpu * line.found.run.gpus as f64;
+            figure(line, "step.tokens_per_s", show_count(rate))
+        })
+        .column("layout", |line| layout_of(line.found))
         .marked(|line| Some(line.id) == cheapest)
         .table(t!("Kinds of GPUs for this budget"))
 }
@@ -345,7 +345,10 @@ mod tests {
         let time = |id: &str| found(id).figures.time_s.0;
         let even = significant(time("h100-sxm-80gb") / time("b200-sxm"), 2);
         let words = format!("An hour of B200 180 GB may cost {even} times one of H100 80 GB for the same bill.");
-        assert!(none.contains(&words) && none.contains(&format!("{even} × your price")), "{words}: {none}");
+        assert!(
+            none.contains(&words) && none.contains(&format!("{even} × the price of H100 80 GB")),
+            "{words}: {none}"
+        );
         // However dear the one that has a price is, the others have none to be cheaper by.
         let dear = run.with_price("a100-sxm-80gb", Some(1e4)).unwrap();
         let html = shown(&dear);

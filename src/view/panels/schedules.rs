@@ -1,12 +1,13 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
+use super::memory::part_rows;
 use super::pipeline::IN_SPAN;
 use super::waterfall::part_words;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::words::{outlook_of, unnamed, untold};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
-use shardscope_core::memory::{Item, StageMemory};
+use shardscope_core::memory::StageMemory;
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use shardscope_core::sort::sort_by;
 use shardscope_core::time::{Part, PartKind};
@@ -344,6 +345,18 @@ fn times_and_activations(
         );
     }
     let memory = if more > 0.0 { t!("{bytes} more activations", bytes) } else { t!("{bytes} less activations", bytes) };
+    let most = |one: &ComparedSchedule| {
+        let ranks = one.ranks.iter().max_by(|one, other| one.activations.0.total_cmp(&other.activations.0));
+        ranks.map(|rank| rank.stage)
+    };
+    // The rank that holds most is not always the fullest, nor the same in both.
+    let place = match (most(second), most(first)) {
+        (Some(rank), Some(other)) if rank == other => t!("on rank {rank}, which holds most of them", rank),
+        (Some(rank), Some(other)) => {
+            t!("on rank {rank} than the other on rank {other}, where each holds most", rank, other)
+        }
+        _ => t!("on the rank that holds most"),
+    };
     let [own_held, other_held] = [b, a].map(|row| number(row.in_flight, 3));
     let held = if own_held == other_held {
         t!("both hold {held} micro-batches", held = own_held)
@@ -352,13 +365,14 @@ fn times_and_activations(
     };
     t!(
         "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, \
-            and holds {memory} on its fullest rank ({held}).",
+            and holds {memory} {place} ({held}).",
         time,
         own_time = second.step(),
         other_time = first.step(),
         own_bubble = second.bubble(),
         other_bubble = first.bubble(),
         memory,
+        place,
         held
     )
 }
@@ -374,14 +388,19 @@ fn fullest(first: &ComparedSchedule, second: &ComparedSchedule, unit: MemoryUnit
     let larger = if b.peak_bytes.0 > a.peak_bytes.0 { &second.ranks } else { &first.ranks };
     let rank = larger.iter().max_by(|one, other| one.total.0.total_cmp(&other.total.0))?.stage;
     let (own, other) = (second.ranks.get(rank)?, first.ranks.get(rank)?);
-    let (item, more) = most_different(own, other)?;
-    let bytes = unit.show(Bytes(more.abs()));
-    let change =
-        if more > 0.0 { t!("{bytes} more {item}", bytes, item) } else { t!("{bytes} less {item}", bytes, item) };
+    let change = change(own, other, rank, &second.scope, unit)?;
     let [peak, other_peak] =
         [second, first].map(|one| one.scope.says("memory.peak_bytes", unit.show(one.figures.peak_bytes)));
     let [held, other_held] = [own, other].map(|memory| number(memory.in_flight, 3));
-    Some(if held == other_held {
+    // Peaks of two ranks are not as far apart as one rank's own memory.
+    let printed = |bytes: Bytes| unit.printed(bytes);
+    let is_peak = printed(own.total) == printed(b.peak_bytes) && printed(other.total) == printed(a.peak_bytes);
+    let in_all = (!is_peak).then(|| {
+        let [whole, other_whole] = [(second, own), (first, other)]
+            .map(|(one, memory)| one.scope.says(format!("memory of rank {rank}"), unit.show(memory.total)));
+        t!("In all rank {rank} needs {whole} instead of {other_whole}.", rank, whole, other_whole)
+    });
+    let said = if held == other_held {
         t!(
             "Its fullest GPU needs {peak} instead of {other_peak}: rank {rank} has {change}.",
             peak,
@@ -400,18 +419,39 @@ fn fullest(first: &ComparedSchedule, second: &ComparedSchedule, unit: MemoryUnit
             other_held,
             change
         )
-    })
+    };
+    Some(Message::joined(" ", std::iter::once(said).chain(in_all)))
 }
 
-/// The part of a rank's memory that differs most, and by how much `own` has more of it.
-fn most_different(own: &StageMemory, other: &StageMemory) -> Option<(&'static str, f64)> {
-    let of = |memory: &StageMemory, item: &Item| -> f64 {
-        let same = memory.items.iter().filter(|one| (one.component, one.name) == (item.component, item.name));
-        same.map(|one| one.bytes.0).sum()
-    };
-    let changes = own.items.iter().chain(&other.items).map(|item| (item.name, of(own, item) - of(other, item)));
-    let most = changes.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()));
-    most.filter(|(_, change)| *change != 0.0)
+/// Parts of a rank's memory that are named at most.
+const NAMED: usize = 4;
+
+/// By how much `own` has more of each part of the memory of a rank than `other`, the largest first; what is left is
+/// named as the rest, so that they add up to the difference of both as it is printed.
+fn change(own: &StageMemory, other: &StageMemory, rank: usize, scope: &Scope, unit: MemoryUnit) -> Option<Message> {
+    let rows = part_rows(&[own, other]).into_iter();
+    let mut parts: Vec<(&'static str, f64)> = rows.map(|row| (row.name, row.bytes[0].0 - row.bytes[1].0)).collect();
+    sort_by(&mut parts, |one, other| other.1.abs().total_cmp(&one.1.abs()));
+    let all = unit.printed(own.total) - unit.printed(other.total);
+    let mut left = all;
+    let mut named = Vec::new();
+    for (name, bytes) in parts.into_iter().take(NAMED) {
+        let size = unit.printed(Bytes(bytes));
+        if size == 0.0 || !named.is_empty() && (left * 10.0).round() == 0.0 {
+            break;
+        }
+        left -= size;
+        named.push((name, size));
+    }
+    if (left * 10.0).round() != 0.0 && !named.is_empty() {
+        named.push(("of the rest", left));
+    }
+    let said = named.into_iter().map(|(item, size)| {
+        let bytes = scope.says(format!("rank {rank} beside the first's: {item}"), unit.show(unit.bytes(size.abs())));
+        if size > 0.0 { t!("{bytes} more {item}", bytes, item) } else { t!("{bytes} less {item}", bytes, item) }
+    });
+    let said: Vec<Message> = said.collect();
+    (!said.is_empty()).then(|| Message::joined(", ", said))
 }
 
 /// What several copies of the weights make of all memory, where the two schedules keep different numbers of them.
@@ -589,6 +629,33 @@ mod tests {
         assert!(zb.report.memory.peak_stage == last && one.report.memory.peak_stage == 0, "{said}");
         let back = against(&Run::default(), &b, &a, MemoryUnit::Gib).to_string();
         assert!(back.contains("rank 3 holds 1 instead of 4, with ") && back.contains(" less "), "{back}");
+    }
+
+    /// What is said of two ranks adds up: the parts that a rank has more and less of are the difference of all its
+    /// memory, as it is printed, for any two schedules of which the fullest GPU is spoken of.
+    #[test]
+    fn the_parts_of_a_fullest_gpu_add_up() {
+        let run = Run::default();
+        let of: Vec<Evaluation> = [Schedule::OneFOneB, Schedule::ZbH1, Schedule::Gpipe, Schedule::Eager]
+            .into_iter()
+            .filter_map(|schedule| evaluate(&Run { schedule, ..run.clone() }).ok())
+            .collect();
+        let unit = MemoryUnit::Gib;
+        let mut seen = 0;
+        for (one, other) in of.iter().flat_map(|one| of.iter().map(move |other| (one, other))) {
+            for (own, other) in one.report.memory.per_stage.iter().zip(&other.report.memory.per_stage) {
+                let Some(said) = change(own, other, 0, &Scope::run(), unit) else { continue };
+                let words = said.to_string();
+                let sizes = words.split(", ").map(|part| {
+                    let size: f64 = part.split(' ').next().unwrap().parse().unwrap();
+                    if part.contains(" less ") { -size } else { size }
+                });
+                let all = unit.printed(own.total) - unit.printed(other.total);
+                assert!((sizes.sum::<f64>() - all).abs() < 0.05, "{all}: {words}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 4, "{seen}");
     }
 
     /// Gains between layouts of a dense run are told from 7.4 % on: the longer step is then 7.9 % more.

@@ -226,6 +226,10 @@ fn memory(run: &Run, memory: &Memory, unit: MemoryUnit) -> Node {
     let usable = whose.says("memory.capacity_bytes", unit.number(capacity));
     let ran = published(run).and_then(|_| words::ran_briefly(memory));
     let likely = ran.unwrap_or_else(|| match memory.verdict {
+        // The top of the range and the limit, as they are printed.
+        Verdict::Fits if unit.printed(memory.need_high_bytes) == unit.printed(capacity) => {
+            t!("{low} to {high} likely, just within {usable}", low, high, usable)
+        }
         Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
         Verdict::Tight if like > 0 => {
             t!("{low} to {high}; {ran_out} of {like} seen runs as tight ran out", low, high, ran_out, like)
@@ -531,6 +535,29 @@ fn show_days(days: f64, wide: bool) -> Part {
     (format!("{less}{shown}"), name.into())
 }
 
+/// Tokens of the label above the cost: while figures of another Run, `shown`, stand in place of those of `entered`, its
+/// own where `entered` names none.
+pub fn label_tokens(entered: &Run, shown: Option<&Run>) -> f64 {
+    let of = shown.filter(|_| entered.tokens_total.is_none()).unwrap_or(entered);
+    budget_tokens(of)
+}
+
+/// The price of that label, with its currency, by the same rule.
+pub fn label_price(entered: &Run, shown: Option<&Run>) -> String {
+    let of = shown.filter(|_| entered.own_price().is_none()).unwrap_or(entered);
+    show_price(&sign(of), of.own_price().unwrap_or(PRICE))
+}
+
+/// Of which budget the grey cost of `shown` is, where the label has another of `entered`; nothing where it has none.
+pub fn grey_budget(entered: &Run, shown: &Run) -> Node {
+    let label = (label_tokens(entered, Some(shown)).to_bits(), label_price(entered, Some(shown)));
+    let own = (budget_tokens(shown).to_bits(), label_price(shown, None));
+    if label == own && show_budget_steps(entered) == show_budget_steps(shown) {
+        return Node::none();
+    }
+    leaf("span", "range", t!("grey: {budget}", budget = budget_name(shown)))
+}
+
 /// The name of the budget's figure where nothing is edited.
 pub fn budget_name(run: &Run) -> Message {
     let price = show_price(&sign(run), run.own_price().unwrap_or(PRICE));
@@ -611,6 +638,21 @@ mod tests {
         assert!((parts[0] / 100.0 - share).abs() < 1e-4 && (parts[0] + parts[1] - 100.0).abs() < 1e-2, "{parts:?}");
         let (share, parts, html) = widths(&Run::default());
         assert!(share > 1.0 && !html.contains("beyond") && parts[0] < 100.0, "{html}");
+    }
+
+    /// No figure is printed as below one that prints the same.
+    #[test]
+    fn a_need_that_prints_as_the_limit_is_not_called_below_it() {
+        let run = Run::default();
+        let mut report = report(&run).unwrap();
+        for (beyond, words) in [(0.01, "just within"), (1.0, "all below")] {
+            let memory = &mut report.memory;
+            memory.need_high_bytes = memory.capacity_bytes - MemoryUnit::Gib.bytes(beyond);
+            let shown = [memory.need_high_bytes, memory.capacity_bytes].map(|bytes| MemoryUnit::Gib.number(bytes));
+            assert_eq!(shown[0] == shown[1], words == "just within", "{shown:?}");
+            let html = strip(&run, &report, MemoryUnit::Gib).to_html();
+            assert!(html.contains(words), "{html}");
+        }
     }
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
@@ -706,6 +748,24 @@ mod tests {
         let html = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
         assert!(html.contains(&format!("€{}", two(hours(15e12) * 1.8))), "{html}");
         assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
+    }
+
+    /// One GPU with an adapter fine-tunes on a billion tokens where nothing is said, 64 GPUs pretrain on a trillion:
+    /// while the figures of the second stand in place of the first, the label is theirs. What was typed stays, and the
+    /// cost says its own budget.
+    #[test]
+    fn the_label_of_a_grey_cost_is_of_the_run_of_its_figures() {
+        let shown = Run::default();
+        let mut entered = Run { gpus: 1, ..Run::default() };
+        entered.adapter.method = Some(shardscope_core::run::AdapterMethod::Lora);
+        assert!((budget_tokens(&entered) - 1e9).abs() < 1.0);
+        let label = |entered: &Run| show_tokens(label_tokens(entered, Some(&shown)));
+        assert_eq!(label(&entered), show_tokens(budget_tokens(&shown)));
+        assert_eq!(grey_budget(&entered, &shown), Node::none());
+        entered.tokens_total = Some(5e9);
+        assert_eq!(label(&entered), "5 B");
+        let words = grey_budget(&entered, &shown).to_html();
+        assert!(words.contains("grey: 1 T tokens at $2.00 per GPU-hour"), "{words}");
     }
 
     /// A step of reinforcement learning generates, scores and trains: the key figures are of all of it, and the price

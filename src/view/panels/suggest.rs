@@ -17,7 +17,7 @@ use shardscope_core::run::registry::Field;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::ladder::tried_before;
 use shardscope_core::search::session::PlanResult;
-use shardscope_core::search::{Figures, PlanRequest, differences, least_saved, least_told};
+use shardscope_core::search::{Figures, PlanRequest, differences, least_saved, least_told, stages_words};
 use shardscope_core::time::PartKind;
 use shardscope_core::units::group;
 use std::cmp::Ordering;
@@ -133,11 +133,7 @@ pub fn brief(run: &Run, own: &Run) -> Message {
         parts.push(verbatim(format!("DP {replicas}")));
     }
     if run.pp > 1 {
-        let chunks = match run.virtual_stages {
-            1 => String::new(),
-            chunks => format!(" × {chunks}"),
-        };
-        parts.push(t!("{name}{chunks}", name = run.schedule.choice().label, chunks = verbatim(chunks)));
+        parts.push(words::schedule(run));
     }
     if run.zero != own.zero {
         parts.push(verbatim(format!("ZeRO-{}", run.zero)));
@@ -157,9 +153,7 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     }
     if run.stage_layers != own.stage_layers && run.pp > 1 {
         parts.push(match run.stage_layers.as_deref() {
-            // Of more stages a list is no title.
-            Some(layers) if layers.len() > LISTED_STAGES => t!("uneven stages"),
-            Some(layers) => t!("layers by stage {layers}", layers = short(layers)),
+            Some(layers) => stages_words(layers),
             None => t!("layers split evenly"),
         });
     }
@@ -169,9 +163,6 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     }
     Message::joined(" · ", parts)
 }
-
-/// Stages whose layers a title lists at most.
-const LISTED_STAGES: usize = 8;
 
 /// More GPUs than the Run has: no layout fits on its own as it is set.
 const MORE_GPUS: &str = "Fewest GPUs with these settings";
@@ -603,12 +594,19 @@ fn why_not_fewer(own: &Run, found: u64) -> Message {
     if tried.is_empty() {
         return t!("It is the smallest number that was tried.");
     }
-    let listed = &tried[tried.len() - tried.len().min(NUMBERS)..];
-    let more = (listed.len() < tried.len()).then(|| verbatim("…"));
-    let numbers = more.into_iter().chain(listed.iter().map(|count| verbatim(group(&count.to_string()))));
-    let numbers = Message::joined(", ", numbers);
     if tried == [1] {
-        return t!("Tried before, and no layout was found that fits: 1 GPU. Numbers between were not tried.");
+        return t!("Tried before, and no layout was found that fits: 1 GPU.");
+    }
+    // One number more is as short as words for it.
+    let count = if tried.len() > NUMBERS + 1 { tried.len() - NUMBERS } else { 0 };
+    let numbers = Message::joined(", ", tried[count..].iter().map(|count| verbatim(group(&count.to_string()))));
+    if count > 0 {
+        return t!(
+            "Tried before, and no layout was found that fits: {numbers} GPUs, and {count} smaller numbers. Numbers \
+                between were not tried.",
+            numbers,
+            count
+        );
     }
     t!("Tried before, and no layout was found that fits: {numbers} GPUs. Numbers between were not tried.", numbers)
 }
@@ -790,14 +788,10 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
         let (now, then) = (own.micro_batch, other.micro_batch);
         (then.cmp(&now) == way).then(|| t!("micro-batch {then} instead of {now}", then, now))
     };
-    let schedule = || {
+    let changed_schedule = || {
         let alike = (own.schedule, own.virtual_stages) == (other.schedule, other.virtual_stages);
-        let label = |run: &Run| match run.virtual_stages {
-            1 => run.schedule.choice().label.into(),
-            chunks => t!("{name} × {chunks}", name = run.schedule.choice().label, chunks),
-        };
         let both = own.pp > 1 && other.pp > 1 && !alike;
-        both.then(|| t!("{then} instead of {now}", then = label(other), now = label(own)))
+        both.then(|| t!("{then} instead of {now}", then = words::schedule(other), now = words::schedule(own)))
     };
     let recompute = || {
         let then = match other.recompute {
@@ -810,7 +804,7 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
     };
     let first = match reason {
         Reason::Part(part) | Reason::Share(part) => match part {
-            PartKind::Bubble => schedule().or_else(|| pp(Less)).or_else(|| dp(Less)),
+            PartKind::Bubble => changed_schedule().or_else(|| pp(Less)).or_else(|| dp(Less)),
             PartKind::Recompute => recompute(),
             PartKind::ExposedCp => cp(Less),
             PartKind::ExposedEp => ep(Less),
@@ -836,7 +830,7 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
                 Weights => cut(3),
                 Activations => {
                     let smaller = recompute().or_else(|| micro(Less)).or_else(|| cp(Greater));
-                    smaller.or_else(sharded).or_else(schedule)
+                    smaller.or_else(sharded).or_else(changed_schedule)
                 }
                 // What ZeRO-3 gathers of the weights is a buffer.
                 Buffers | Overhead => {

@@ -3,6 +3,7 @@
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::node::figure::Scope;
+use crate::node::markup::document;
 use crate::prelude::*;
 use crate::words::{outlook, said_of, untold};
 use shardscope_core::advice::{BalancedSplits, LayerSplit, balance, tower_off};
@@ -222,7 +223,7 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
             rule_beside(rule, even, best)
         }));
         notes.push(text(" ("));
-        notes.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
+        notes.push(document(UNEVEN_PP.short, Some(UNEVEN_PP.locator)).title(verbatim(UNEVEN_PP.title)));
         notes.push(text(")."));
     }
     // Of a run whose own splits were measured this is said with them.

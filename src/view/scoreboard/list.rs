@@ -147,7 +147,7 @@ fn figure(name: &'static str, value: Node) -> Node {
 /// The document, as a link where it is a file of a repository or has an address.
 fn source(question: &Question) -> Node {
     let place = question.document();
-    let name = document(question.source.name, address(place).as_deref());
+    let name = document(verbatim(question.source.name), address(place).as_deref());
     el("span", &[("class", "wrap")], &[name.title(verbatim(place))])
 }
 

@@ -299,7 +299,7 @@ fn tensors_of_run(message: &OutOfMemory, logits: RankLogits, scenario: &Scenario
         offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes as f64, (bytes, false));
     }
     let (h, f, s) = (model.hidden as f64, model.ffn as f64 / tp, run.seq_len as f64);
-    offer(t!("the input of the FFN's second product in bf16"), tokens * f * 2.0, OTHER);
+    offer(t!("the input of the down projection in bf16"), tokens * f * 2.0, OTHER);
     if model.gated_ffn {
         offer(t!("both halves of a gated FFN in bf16"), tokens * 2.0 * f * 2.0, OTHER);
     }

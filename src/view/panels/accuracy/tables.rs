@@ -122,7 +122,10 @@ pub fn by_class() -> Node {
     Rows::of(rows)
         .column("class", |row| class_words(row.0))
         .figures("runs", |row| row.1.runs.to_string())
-        .figures("published", |row| format!("{:.0} to {:.0}", row.1.from.floor(), row.1.to.floor()))
+        .column("published", |row| {
+            let [from, to] = [row.1.from, row.1.to].map(|year| verbatim(format!("{:.0}", year.floor())));
+            t!("{from} to {to}", from, to)
+        })
         .figures("mean, predicted before", |row| show_percent(row.1.mean))
         .figures("median", |row| show_percent(row.1.median))
         .figures("inside the range", |row| show_percent(row.1.held))

@@ -55,7 +55,7 @@ pub(super) fn differing([a, b]: [&StageMemory; 2]) -> Vec<Tensor> {
     tensors
 }
 
-/// Tensors that have a row of their own; the others are added up in one.
+/// Tensors that have a row of their own; all others, equal ones with them, are added up in one.
 const NAMED: usize = 8;
 
 /// The tensors that make the difference, in rows: name, both sizes, second minus first.
@@ -80,12 +80,12 @@ fn tensors(memories: [&Memory; 2], scopes: &[Scope; 2], unit: MemoryUnit) -> Nod
         (false, std::iter::once(name).chain(sizes(&field, tensor.bytes)).collect())
     };
     let mut rows: Vec<(bool, Vec<Node>)> = all[..shown].iter().map(row).collect();
-    let rest = &all[shown..];
-    if !rest.is_empty() {
-        let of = |side: usize| rest.iter().map(|tensor| tensor.bytes[side]).sum();
-        let name = text(t!("{n} more", n = rest.len()));
-        rows.push((false, std::iter::once(name).chain(sizes("fullest, the rest", [of(0), of(1)])).collect()));
-    }
+    // Each column adds up to the peak of its run, as they are printed.
+    let others = [(0, a), (1, b)].map(|(side, fullest)| {
+        let named: f64 = all[..shown].iter().map(|tensor| unit.printed(tensor.bytes[side])).sum();
+        unit.bytes((unit.printed(fullest.total) - named).max(0.0))
+    });
+    rows.push((false, std::iter::once(text("All others")).chain(sizes("fullest, the rest", others)).collect()));
     let head = [t!("tensor, {value}", value = unit.name()), t!("A"), t!("B"), t!("B − A")];
     Node::from_iter([
         heading("Tensors that make the difference, on the fullest GPU of each"),
@@ -127,6 +127,27 @@ mod tests {
             let peaks = b.total.0 - a.total.0;
             assert!((sum - peaks).abs() < 1e-9 * a.total.0, "{sum} of {peaks}");
             assert!(tensors.is_sorted_by(|one, next| one.difference().abs() >= next.difference().abs()));
+        }
+    }
+
+    /// The rows of the table are all of the memory: in either column they add up to the peak that stands above it.
+    #[test]
+    fn the_rows_of_the_table_add_up_to_both_peaks() {
+        for [a, b] in &pairs() {
+            let memories = [a, b].map(|run| &run.report.memory);
+            let scopes = [Scope::run(), Scope::of(&b.scenario.run, Some(&a.scenario.run))];
+            let table = tensors(memories, &scopes, MemoryUnit::Gib);
+            assert!(!table.to_html().contains("-0.0") && !table.to_html().contains("−0.0"), "{}", table.to_html());
+            let figures: Vec<f64> = table
+                .marked_figures()
+                .into_iter()
+                .filter(|(field, _)| field.starts_with("fullest"))
+                .map(|(_, figure)| figure.parse().unwrap())
+                .collect();
+            for (side, memory) in memories.into_iter().enumerate() {
+                let sum: f64 = figures.iter().skip(side).step_by(2).sum();
+                assert!((sum - MemoryUnit::Gib.printed(memory.peak_bytes)).abs() < 0.05, "{sum}: {figures:?}");
+            }
         }
     }
 

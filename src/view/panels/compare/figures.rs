@@ -128,7 +128,9 @@ impl Both<'_> {
         let difference = if shown[0] == shown[1] {
             t!("same")
         } else {
-            t!("{difference} points", difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs()))
+            // Of the shares as they are printed.
+            let [one, other] = [a, b].map(|share| (share * 1000.0).round() / 10.0);
+            t!("{difference} points", difference = format!("{}{:.1}", sign(other - one), (other - one).abs()))
         };
         self.cells(name.into(), field, shown, [difference, Message::default()])
     }
@@ -223,6 +225,16 @@ mod tests {
         assert!(words.starts_with(&begins), "{words}");
         let rows = |reports| figures(reports, [Scope::run(), Scope::run()], MemoryUnit::Gib)[0].len();
         assert_eq!(rows([&a.report, &b.report]), rows([&a.report, &a.report]) + 1);
+    }
+
+    /// 20.2 and 10.9 are 9.3 apart, whatever digits were not printed.
+    #[test]
+    fn points_are_the_difference_of_the_printed_shares() {
+        let report = evaluate(&Run::default()).unwrap().report;
+        let both = Both { reports: [&report, &report], scopes: [Scope::run(), Scope::run()] };
+        let (_, cells) = both.points("Bubble", "pipeline.bubble_fraction", [0.20249, 0.10851]);
+        let html = Node::from_iter(cells).to_html();
+        assert!(html.contains("20.2 %") && html.contains("10.9 %") && html.contains("−9.3 points"), "{html}");
     }
 
     /// Of two layouts of one run; another GPU is another run.

@@ -1,7 +1,7 @@
 //! Pinned layouts side by side: every figure of each, and its difference from the first.
 
 use super::controls::{PlanView, button};
-use super::rows::{layout, schedule};
+use super::rows::layout;
 use crate::prelude::*;
 use shardscope_core::search::FoundLayout;
 use shardscope_core::search::session::PlanCommand;
@@ -37,7 +37,7 @@ fn settings(one: &FoundLayout) -> [(&'static str, Message); 9] {
         ("DP", verbatim(one.figures.dp.to_string())),
         ("ZeRO", verbatim(run.zero.to_string())),
         ("micro-batch", verbatim(run.micro_batch.to_string())),
-        ("schedule", verbatim(schedule(run))),
+        ("schedule", crate::words::schedule(run)),
         ("recomputation", run.recompute.words()),
     ]
 }

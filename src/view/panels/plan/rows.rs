@@ -11,10 +11,12 @@ use shardscope_core::memory::verdict::{HALF_BAND, chance};
 use shardscope_core::run::{Method, Recompute};
 use shardscope_core::search::filter::{Filter, LayoutAxis};
 use shardscope_core::search::ladder::is_same_layout;
+use shardscope_core::search::map::{MapAxes, MapCell};
 use shardscope_core::search::session::{PlanCommand, RowOrder};
 use shardscope_core::search::sweep::Points;
 use shardscope_core::search::{
-    Axes, Figures, FoundLayout, LayoutPlace, Proposal, least_told, recommended, shorter_stages, ties, why as reason,
+    Axes, Figures, FoundLayout, LayoutPlace, Proposal, least_told, recommended, simpler, stages_words, ties,
+    why as reason,
 };
 use shardscope_core::units::{fixed, show_off};
 use std::borrow::Cow;
@@ -31,7 +33,7 @@ pub fn line(run: &Run, dp: u64) -> Message {
     let mut list = vec![verbatim(words::sizes(run, dp)), verbatim(format!("ZeRO-{}", run.zero))];
     list.push(t!("micro-batch {micro_batch}", micro_batch = run.micro_batch));
     if run.pp > 1 {
-        list.push(verbatim(schedule(run)));
+        list.push(words::schedule(run));
     }
     if run.recompute != Recompute::None {
         list.push(run.recompute.words());
@@ -39,7 +41,7 @@ pub fn line(run: &Run, dp: u64) -> Message {
     if run.tp > 1 && !run.sequence_parallel {
         list.push(t!("no SP"));
     }
-    list.extend(run.stage_layers.as_deref().map(shorter_stages));
+    list.extend(run.stage_layers.as_deref().map(stages_words));
     Message::joined(" · ", list)
 }
 
@@ -47,9 +49,7 @@ pub fn line(run: &Run, dp: u64) -> Message {
 pub(crate) fn short(run: &Run, dp: u64) -> [Message; 2] {
     let mut list = vec![verbatim(format!("ZeRO-{}", run.zero))];
     if run.pp > 1 {
-        // Several chunks of a plain 1F1B are an interleaved one.
-        let plain = Run { schedule: Schedule::OneFOneB, ..run.clone() };
-        list.push(verbatim(schedule(if run.schedule == Schedule::Interleaved { &plain } else { run })));
+        list.push(words::schedule(run));
     }
     if run.micro_batch > 1 {
         list.push(verbatim(format!("b {}", run.micro_batch)));
@@ -58,7 +58,7 @@ pub(crate) fn short(run: &Run, dp: u64) -> [Message; 2] {
         list.push(run.recompute.words());
     }
     list.extend(run.adapter.method.map(|method| method.choice().label.into()));
-    list.extend(run.stage_layers.as_deref().map(shorter_stages));
+    list.extend(run.stage_layers.as_deref().map(stages_words));
     let others = [
         (run.tp > 1 && !run.sequence_parallel, "no SP"),
         (run.offload.optimizer.is_some(), "optimizer on the host"),
@@ -66,12 +66,6 @@ pub(crate) fn short(run: &Run, dp: u64) -> [Message; 2] {
     ];
     list.extend(others.iter().filter(|(is, _)| *is).map(|(_, word)| (*word).into()));
     [verbatim(words::sizes(run, dp)), Message::joined(", ", list)]
-}
-
-/// The schedule with its chunks a rank.
-pub fn schedule(run: &Run) -> String {
-    let name = run.schedule.choice().label;
-    if run.virtual_stages > 1 { format!("{name} × {}", run.virtual_stages) } else { name.to_owned() }
 }
 
 /// Filters of the rows, as chips to press: the usual ones, and the others folded.
@@ -156,8 +150,9 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     let work = |one: &FoundLayout| one.figures.time_s.0 * one.run.gpus as f64;
     let works = found.iter().map(|one| work(one)).chain(present.iter().map(work));
     let most = works.fold(f64::MIN_POSITIVE, f64::max);
+    let of_map = simpler_in_map(view, found);
     let (tied, simplest) = match order {
-        RowOrder::Fastest => (ties(found), recommended(found)),
+        RowOrder::Fastest => (ties(found), recommended(found).filter(|_| of_map.is_none())),
         _ => (0, None),
     };
     let is_open = view.folds.contains(&PlanFold::Rows);
@@ -184,7 +179,7 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     let legend =
         t!("Changes are against your run. b: micro-batch · × n: chunks per rank · shorter: fewer layers, beside the \
             embedding or the head");
-    let notes = [legend, rule(view)].map(|note: Message| footnote(note));
+    let notes = [legend, rule(view, of_map)].map(|note: Message| footnote(note));
     let more = (found.len() > FIRST).then(|| {
         let words = if is_open {
             t!("Show the first {count}", count = FIRST)
@@ -197,6 +192,16 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     let complete = view.result.progress.is_some_and(|progress| progress.done);
     let proposal = proposal.map(|proposal| proposed(proposal, complete));
     std::iter::once(rows).chain(more).chain(proposal).chain(notes).collect()
+}
+
+/// A layout of the map of the same tab that is simpler than every listed one that ties with the first.
+fn simpler_in_map<'a>(view: &'a PlanView, found: &[Rc<FoundLayout>]) -> Option<&'a FoundLayout> {
+    let map = view.result.map.as_ref().filter(|map| matches!(map.picture, MapAxes::Fields(..)))?;
+    let cells = map.cells.iter().filter_map(|cell| match cell {
+        MapCell::Best(found) => Some(&**found),
+        _ => None,
+    });
+    simpler(found, cells)
 }
 
 /// True if two layouts are one, whatever settings without effect they have.
@@ -214,15 +219,22 @@ fn proposed(proposal: &Proposal, complete: bool) -> Node {
 }
 
 /// The order of the rows, and the rule that admits them.
-fn rule(view: &PlanView) -> Message {
-    let order = match view.query.order {
-        RowOrder::Fastest => t!(
+fn rule(view: &PlanView, of_map: Option<&FoundLayout>) -> Message {
+    let tie = show_gain(least_told(&view.query.run));
+    let order = match (view.query.order, of_map) {
+        (RowOrder::Fastest, Some(simpler)) => t!(
+            "Strictly by time; ≈ may be as fast as the first, whose gain over it is below {tie} %. The simplest of \
+                those, which fits with the smallest TP × CP × PP, is not listed here: the map has {layout}.",
+            tie,
+            layout = layout(simpler)
+        ),
+        (RowOrder::Fastest, None) => t!(
             "Strictly by time; ≈ may be as fast as the first, whose gain over it is below {tie} %. Of those, \
                 “simplest” marks the one that fits with the smallest TP × CP × PP, of equals the fastest.",
-            tie = show_gain(least_told(&view.query.run))
+            tie
         ),
-        RowOrder::Leanest => t!("By memory; each is the fastest of those that need no more."),
-        RowOrder::Cheapest => t!(
+        (RowOrder::Leanest, _) => t!("By memory; each is the fastest of those that need no more."),
+        (RowOrder::Cheapest, _) => t!(
             "The fastest layout on each of 1, 2, 4, … GPUs up to those of the run; GPU-hours for {tokens} tokens.",
             tokens = show_count(tokens(view))
         ),

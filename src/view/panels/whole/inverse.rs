@@ -34,22 +34,23 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
         let budget = own
             .tokens_total
             .map(|tokens| text(t!("{days} days", days = significant(days * tokens / trained.tokens, 3))));
-        let cells = trained_cells(own, name, trained, tokens_bar);
-        known.push((is_own, cells.into_iter().chain(budget).collect()));
+        let [take, figures @ ..] = trained_cells(own, name, trained, tokens_bar);
+        known.push((is_own, std::iter::once(take).chain(budget).chain(figures).collect()));
     }
     let head = [
         "model",
-        "parameters",
-        "memory",
-        "layout",
-        "tokens (log scale)",
+        "your budget takes",
         "tokens",
         "per active parameter",
-        "your budget takes",
+        "parameters",
+        "memory",
+        "tokens (log scale)",
+        "layout",
     ];
-    let head = if own.tokens_total.is_some() { &head[..] } else { &head[..7] };
+    let budgeted = own.tokens_total.is_some();
+    let head: Vec<&str> = head.into_iter().filter(|name| budgeted || *name != "your budget takes").collect();
     let title = t!("Tokens within {days} days", days = number(days, 3));
-    let mut parts = vec![largest, if known.is_empty() { Node::none() } else { table(title, head, &known) }];
+    let mut parts = vec![largest, if known.is_empty() { Node::none() } else { table(title, &head, &known) }];
     parts.extend(optimal.then(|| {
         muted(
             "The grey mark: tokens for which the model is compute-optimal, by the refit of \
@@ -69,16 +70,12 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
     parts.into_iter().collect()
 }
 
-/// The models with what they train on: the largest first, those that are tight behind all that fit.
+/// The models with what they train on: the largest first, whether it fits or is tight.
 fn by_size(rows: &[CatalogueRow]) -> Vec<(&'static ModelPreset, Option<&TrainedModel>)> {
     let models = rows.iter().filter_map(|(place, trained)| Some((MODELS.get(*place)?, trained.as_deref())));
     let mut models: Vec<_> = models.collect();
-    let size =
-        |trained: Option<&TrainedModel>| trained.map_or((false, 0.0), |trained| (trained.fits, trained.parameters));
-    sort_by(&mut models, |a, b| {
-        let ((a_fits, a), (b_fits, b)) = (size(a.1), size(b.1));
-        b_fits.cmp(&a_fits).then(b.total_cmp(&a))
-    });
+    let size = |trained: Option<&TrainedModel>| trained.map_or(0.0, |trained| trained.parameters);
+    sort_by(&mut models, |a, b| size(b.1).total_cmp(&size(a.1)));
     models
 }
 
@@ -106,8 +103,15 @@ fn largest(own: &Run, rows: &[CatalogueRow]) -> Node {
         tokens = own.seq_len,
         software = own.stack.preset_row().choice.label
     );
+    let larger = by_size(rows)
+        .into_iter()
+        .filter(|(_, other)| other.is_some_and(|other| !other.fits && other.parameters > trained.parameters));
+    let larger: Vec<Message> = larger.map(|(preset, _)| verbatim(preset.choice.label)).collect();
+    let larger = (!larger.is_empty())
+        .then(|| t!("Larger ones are tight and may run out: {models}.", models = Message::joined(", ", larger)));
     let more = (rows.len() < MODELS.len()).then(|| t!("Still looking."));
-    let lead = leaf("p", "lead", Message::joined(" ", std::iter::once(words).chain(more))).say("role", "status");
+    let said = std::iter::once(words).chain(larger).chain(more);
+    let lead = leaf("p", "lead", Message::joined(" ", said)).say("role", "status");
     Node::from_iter([lead, with_less(own)])
 }
 
@@ -150,7 +154,7 @@ fn tokens_bar(own: &Run, trained: &TrainedModel, optimal: bool, at: impl Fn(f64)
     el("span", &[("class", "tokens-bar")], &marks)
 }
 
-/// The cells of a model's row.
+/// The cells of a model's row: what is asked for first, the layout, which is longest, last.
 fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_bar: Node) -> [Node; 7] {
     let run = Arc::new(Run {
         tokens_total: own.tokens_total,
@@ -163,12 +167,12 @@ fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_b
     let peak = MemoryUnit::Gib.show(trained.peak);
     [
         take,
-        text(verbatim(show_count(trained.parameters))),
-        text(verbatim(peak)),
-        Node::from_iter(layout),
-        tokens_bar,
         text(verbatim(show_count(trained.tokens))),
         text(verbatim(ratio(trained.tokens / trained.active))),
+        text(verbatim(show_count(trained.parameters))),
+        text(verbatim(peak)),
+        tokens_bar,
+        Node::from_iter(layout),
     ]
 }
 
@@ -332,6 +336,38 @@ mod tests {
         let node = dates(&present, 30.0, Some(&found), true);
         let [Action::Apply(set), Action::Name(chosen)] = node.actions()[..] else { panic!("{html}") };
         assert!(set[0].1 == enough.to_string() && set == chosen, "{html}");
+    }
+
+    /// The models of 8 GPUs in the order of their sizes, whatever their verdict; those that are tight and larger than
+    /// the largest that fits are named in the sentence.
+    #[test]
+    fn larger_models_that_are_tight_are_named_beside_the_largest_that_fits() {
+        let own = Run { gpus: 8, ..Run::default() };
+        let mut catalogue = CatalogueSearch::new(&own, 30.0);
+        let mut rows = Vec::new();
+        while rows.len() < 2 {
+            let Some(row) = catalogue.step(50_000).unwrap() else { continue };
+            rows.extend(row.1.is_some().then_some(row));
+        }
+        let size = |row: &CatalogueRow| row.1.as_ref().unwrap().parameters;
+        rows.sort_by(|a, b| size(a).total_cmp(&size(b)));
+        assert!(size(&rows[0]) < size(&rows[1]));
+        for (fits, named) in [([true, false], true), ([false, true], false), ([true, true], false)] {
+            let marked: Vec<CatalogueRow> = rows
+                .iter()
+                .zip(fits)
+                .map(|((place, trained), fits)| {
+                    let trained = trained.as_deref().map(|one| TrainedModel { fits, ..one.clone() }.into());
+                    (*place, trained)
+                })
+                .collect();
+            let html = trains(&own, 30.0, &marked, false).to_html();
+            let names = [0, 1].map(|at: usize| MODELS[rows[at].0].choice.label);
+            let words = format!("Larger ones are tight and may run out: {}.", names[1]);
+            assert_eq!(html.contains(&words), named, "{html}");
+            let table = &html[html.find("<table").unwrap()..];
+            assert!(table.find(names[1]).unwrap() < table.find(names[0]).unwrap(), "{html}");
+        }
     }
 
     /// Where no model fits with all weights, the search with LoRA is a press away: it is needed most there.
