@@ -110,7 +110,7 @@ mod tests {
             let run = Run { zero: 2, pp: 1, ..Run::default() };
             can_run(&run.with_texts(&[("stack", stack)]).unwrap())
         };
-        assert!(sharded("megatron-2025") && !sharded("megatron-2024") && !sharded("nemo-2024"));
+        assert!(sharded("megatron-2025") && !sharded("nemo-2024"));
         let chunks = |v: &str| {
             let edits =
                 [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "16"), ("global_batch", "256")];

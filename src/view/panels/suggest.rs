@@ -962,7 +962,8 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
         Some(at) => {
             let card = names(&list, own).swap_remove(at);
             t!(
-                "The largest loss that a layout can lessen: {loss}, {share} of the step. The card \"{card}\" lessens it.",
+                "The largest loss that a layout can lessen: {loss}, {share} of the step. The card \"{card}\" \
+                    lessens it.",
                 loss,
                 share,
                 card

@@ -42,7 +42,7 @@ pub struct Stack {
     /// The program that it is a version or a configuration of.
     pub trainer: Trainer,
     pub software: Software,
-    /// It is older than Megatron-FSDP.
+    /// It is older than Megatron-FSDP. `megatron-2024` is not said to be: a request that names no software means it.
     pub before_fsdp: bool,
     pub source: &'static Source,
     /// Description, and the origin of each decision.
@@ -177,8 +177,7 @@ pub static STACKS: &[Stack] = &[
         MEGATRON_2024,
         &MEGATRON,
         "core 0.6 to 0.9: FlashAttention-2, unfused loss, eager launches",
-    )
-    .before_fsdp(),
+    ),
     stack(
         "megatron-2021",
         "Megatron-LM 2021",
@@ -191,8 +190,7 @@ pub static STACKS: &[Stack] = &[
         },
         &NARAYANAN_2021,
         "scores in memory; neither gradients nor tensor-parallel messages overlap",
-    )
-    .before_fsdp(),
+    ),
     stack(
         "megatron-2025",
         "NeMo 2, Megatron-LM 2025",

@@ -1,5 +1,6 @@
 //! A larger batch, where few micro-batches a pipeline are the loss: the idle share of 1F1B is `(p - 1) / (m + p - 1)`
-//! (GPipe 2019), so twice the micro-batches m nearly halve it; and a schedule that pairs passes pairs none below a count.
+//! (GPipe 2019), so twice the micro-batches m nearly halve it; and a schedule that pairs passes pairs none below a
+//! count.
 
 use crate::report::{Report, plain_report as report};
 use crate::run::Run;

@@ -357,7 +357,8 @@ mod tests {
         let run = Run { zero: 2, ..session.question.clone() };
         let mut alone = PlanRequest::able(&run, &["zero"], TOP).unwrap();
         alone.search.finish();
-        // Where there is one replica every ZeRO stage is the same layout: the limited search lists it, the filter drops it.
+        // Where there is one replica every ZeRO stage is the same layout: the limited search lists it, the filter
+        // drops it.
         let shared = |rows: &[Rc<FoundLayout>]| -> Vec<f64> {
             let shares = |row: &&Rc<FoundLayout>| row.run.data_parallel().is_some_and(|replicas| replicas > 1);
             rows.iter().filter(shares).map(|row| row.figures.time_s.0).collect()
