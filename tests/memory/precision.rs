@@ -197,7 +197,8 @@ fn layers_that_stay_in_bf16_take_and_keep_what_bf16_does() {
 /// The published methods count states of all weights: of an adapter they say that they do not know it.
 #[test]
 fn a_published_method_says_that_it_trains_all_weights() {
-    let set = [("adapter.method", "lora".to_owned())];
+    // Its software trains adapters.
+    let set = [("stack", "megatron-2025".to_owned()), ("adapter.method", "lora".to_owned())];
     let adapter = Run::default().with_texts(&set).unwrap();
     for &(memory_method, _) in Method::ALL {
         let says = |run: &Run| {
