@@ -259,21 +259,18 @@ pub fn ran_briefly(memory: &Memory) -> Option<Message> {
     }
 }
 
-/// The verdict on the memory of `run` with its evidence: "Uses 38.0 % of usable memory. None of the 132 measured runs
-/// that this estimate says fit ran out; its rule had seen them." Of a published run that ran, first what the verdict
-/// means.
+/// The verdict on the memory of `run` with its evidence: "Uses 38.0 % of usable memory. None of the 132 seen runs that
+/// this estimate says fit ran out." Seen: its rule was set with them in view. Of a published run that ran, first what
+/// the verdict means.
 pub fn known(run: &Run, memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
         _ if like == 0 => t!("No measured run was this close to its memory."),
-        0 => t!("None of the {like} measured runs that this estimate says fit ran out; its rule had seen them.", like),
+        0 => t!("None of the {like} seen runs that this estimate says fit ran out.", like),
         _ if ran_out == like => {
-            t!(
-                "All of the {like} measured runs that this estimate says do not fit ran out; its rule had seen them.",
-                like
-            )
+            t!("All of the {like} seen runs that this estimate says do not fit ran out.", like)
         }
-        _ => t!("{ran_out} of {like} measured runs as tight as this ran out; its rule had seen them.", like, ran_out),
+        _ => t!("{ran_out} of {like} seen runs as tight as this ran out.", like, ran_out),
     };
     let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
     let share = Scope::run().says("memory.need_bytes share", show_percent(memory.need_bytes / memory.capacity_bytes));
@@ -400,19 +397,10 @@ mod tests {
     #[test]
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
-            (
-                8_192,
-                ["Uses", "None of the 132 measured runs that this estimate says fit ran out; its rule had seen them."],
-            ),
-            (27_648, ["Tight:", "1 of 12 measured runs as tight as this ran out; its rule had seen them."]),
-            (30_720, ["May run out:", "17 of 19 measured runs as tight as this ran out; its rule had seen them."]),
-            (
-                65_536,
-                [
-                    "Does not fit:",
-                    "All of the 69 measured runs that this estimate says do not fit ran out; its rule had seen them.",
-                ],
-            ),
+            (8_192, ["Uses", "None of the 132 seen runs that this estimate says fit ran out."]),
+            (27_648, ["Tight:", "1 of 12 seen runs as tight as this ran out."]),
+            (30_720, ["May run out:", "17 of 19 seen runs as tight as this ran out."]),
+            (65_536, ["Does not fit:", "All of the 69 seen runs that this estimate says do not fit ran out."]),
         ] {
             let run = Run { seq_len, ..Run::default() };
             let memory = shardscope_core::report::report(&run).unwrap().memory;

@@ -134,7 +134,7 @@ test('one press calibrates with a log that was read, once', async () => {
   for (let times = 0; times < 2; times += 1) {
     await view(page).getByRole('button', { name: 'Calibrate with it' }).click();
     await page.waitForFunction(() => location.hash.includes('view.open=calibrate'));
-    await view(page).getByRole('table', { name: 'Runs that are kept' }).waitFor();
+    await view(page).getByRole('heading', { name: 'Runs that are kept' }).waitFor();
     assert.equal(await view(page).getByRole('button', { name: 'Remove' }).count(), 1);
     await view(page).getByRole('button', { name: 'Where is the rest?' }).click();
   }

@@ -565,10 +565,10 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
     reasons
 }
 
-/// All settings that the button of `better` changes, where its cause names a part of them alone.
+/// All settings that the button of `better` changes, where its cause and its title name a part of them alone.
 fn set_together(own: &Run, better: &Better, reason: Reason) -> Option<Message> {
-    // A title of a change says all that differs, and a card that may be equal has no button.
-    if matches!(better.gain, Gain::Change | Gain::Split | Gain::Equal) {
+    // A title of a layout or a change says all that differs, and a larger batch is all that its card changes.
+    if !matches!(better.gain, Gain::Length | Gain::Adapter) {
         return None;
     }
     let other = &better.run;
@@ -961,20 +961,10 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
         }
         Some(at) => {
             let card = names(&list, own).swap_remove(at);
-            t!(
-                "The largest loss that a layout can lessen: {loss}, {share} of the step. The card \"{card}\" \
-                    lessens it.",
-                loss,
-                share,
-                card
-            )
+            t!("The loss that the card \"{card}\" lessens: {loss}, {share} of the step.", loss, share, card)
         }
         None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
-            t!(
-                "The largest loss that a layout can lessen: {loss}, {share} of the step. Only tight layouts lessen it.",
-                loss,
-                share
-            )
+            t!("The loss that only tight layouts lessen: {loss}, {share} of the step.", loss, share)
         }
         None if list.is_empty() => {
             t!("The largest loss that layouts differ in: {loss}, {share} of the step.", loss, share)
@@ -1018,8 +1008,13 @@ mod tests {
         let own = Run::example();
         let run = Run { tp: 4, pp: 2, micro_batch: 2, zero: 1, ..own.clone() };
         let figures = Figures::from(&report(&own).unwrap());
-        let better = Better { run: run.clone(), gain: Gain::Time, figures, cause: None };
+        let better = Better { run: run.clone(), gain: Gain::Adapter, figures, cause: None };
         let reason = Reason::Part(PartKind::Kernels);
+        // The title of a faster layout has them all.
+        let faster = Better { gain: Gain::Time, ..better.clone() };
+        let title = name(&faster, &own).to_string();
+        assert!(["TP 4", "PP 2", "micro-batch 2"].iter().all(|part| title.contains(part)), "{title}");
+        assert_eq!(set_together(&own, &faster, reason), None);
         let words = set_together(&own, &better, reason).unwrap().to_string();
         for change in changes(&run, &own) {
             assert!(words.contains(change.field.label), "{}: {words}", change.field.label);
@@ -1075,7 +1070,7 @@ mod tests {
         assert!(cards.contains("No layout that fits is known to be faster, of 19"), "{cards}");
         assert!(cards.contains("10.0\u{a0}% of the step"), "{cards}");
         assert!(
-            line.contains("of the step. The card &quot;Batch 256, this layout&quot; lessens it")
+            line.contains("The loss that the card &quot;Batch 256, this layout&quot; lessens: ")
                 && !line.contains("a layout lessens most"),
             "{line}"
         );
@@ -1217,7 +1212,9 @@ mod tests {
                 let line = lead(&own, &searched).to_html().replace("&quot;", "\"");
                 assert!(line.contains(part_words(main)), "{line}");
                 let names = names(&list.iter().collect::<Vec<_>>(), &run);
-                let named = names.iter().position(|name| line.contains(&format!("The card \"{name}\" lessens it")));
+                let named = names
+                    .iter()
+                    .position(|name| line.contains(&format!("The loss that the card \"{name}\" lessens: ")));
                 let of_main = list.iter().position(|better| better_part(better) == Some(main));
                 let is_first = line.contains("a layout lessens most");
                 assert_eq!(named.or(is_first.then_some(0)), of_main, "{line}");

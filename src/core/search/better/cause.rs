@@ -65,11 +65,8 @@ impl Cause {
                 memory(before.1, after.1)?
             }
             Gain::Time | Gain::Equal | Gain::Split => time(before.1, after.1, false)?,
-            Gain::Gpus => time(before.1, after.1, true)?,
-            Gain::Batch => {
-                let [before, after] = [before.1, after.1].map(|report| report.pipeline.bubble_fraction);
-                (Reason::Part(PartKind::Bubble), [before, after])
-            }
+            // A step of a larger batch is longer: its parts are compared as shares.
+            Gain::Gpus | Gain::Batch => time(before.1, after.1, true)?,
         };
         let pipelines = [before, after].map(|(_, report)| (report.layout.dp, report.layout.microbatches));
         Some(Self { reason, before: values[0], after: values[1], pipelines })
