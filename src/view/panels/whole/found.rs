@@ -45,10 +45,7 @@ impl WholeRunAnswer {
         let whose = Scope::run();
         let count = whose.says("whole:broken", plain(count, false));
         let time = whose.says(format!("{} each", WholeRunFigure::Loss(kind).id()), duration(time));
-        match self.in_restarts() {
-            Some(_) => t!("{count} of the running job × {time}", count, time),
-            None => t!("{count} × {time}", count, time),
-        }
+        t!("{count} × {time}", count, time)
     }
 
     /// Interruptions that strike a restart: all but those of the running job; none where none are counted.
