@@ -51,7 +51,8 @@ mod tests {
         assert!((lambert_w0(-0.36) + 0.806_084_315_970_817_5).abs() < 1e-13);
     }
 
-    /// Corless et al. 1996, equation 4.22: with x = -ln(1 - p²/2), 1 + W₀ is p - p²/3 + 11 p³/72 - 43 p⁴/540 + ...
+    /// Corless et al. 1996, equation 4.22: with x = -ln(1 - p²/2), 1 + W₀ is
+    /// p - p²/3 + 11 p³/72 - 43 p⁴/540 + ...
     #[test]
     fn lambert_keeps_its_digits_at_the_branch_point() {
         for p in [1.5e-6, 5e-5, 9e-4] {

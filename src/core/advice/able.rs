@@ -43,7 +43,7 @@ impl TakenMicrobatches {
 
 /// True if the software of `run` takes its micro-batches; a batch that does not divide is an error of its own.
 fn takes_microbatches(run: &Run) -> bool {
-    let pipelines = run.training_gpus() / (run.tp * run.pp * run.cp).max(1);
+    let pipelines = run.training_gpus() / run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
     let microbatches = run.global_batch / pipelines.saturating_mul(run.micro_batch).max(1);
     let taken = TakenMicrobatches::of(run, run.pp, microbatches);
     run.pp == 1 || taken.are_run_by(run.stack.preset_row(), run.schedule)

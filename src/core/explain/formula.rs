@@ -2,8 +2,8 @@
 //! what is printed is what was computed.
 //!
 //! Written in a line, juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`,
-//! `x^(1/4)`, `√(a b)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `W₀` is the principal branch of
-//! Lambert's W; `Σ A_i` adds up every part that is called `A_i`.
+//! `x^(1/4)`, `√(a b)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `W₀` is the principal branch
+//! of Lambert's W; `Σ A_i` adds up every part that is called `A_i`.
 
 use super::Term;
 use super::expr::{Expr, Function};
@@ -262,7 +262,8 @@ mod tests {
     }
 
     /// Corless et al. 1996, equation 4.22: near its branch point 1 + W₀(-e^(-1 - x)) is p - p²/3 + 11 p³/72 with
-    /// p² = 2 (1 - e^(-x)), 0.0014138... at 10⁻⁶; W₀(-1/e²) is -0.1585943395630394 (the root of w e^w = -e^(-2)).
+    /// p² = 2 (1 - e^(-x)), 0.0014138... at 10⁻⁶; W₀(-1/e²) is -0.1585943395630394 (the root of
+    /// w e^w = -e^(-2)).
     #[test]
     fn lamberts_w_is_written_and_keeps_its_digits_near_its_branch_point() {
         let of = |x: f64| {

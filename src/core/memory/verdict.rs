@@ -109,9 +109,9 @@ const fn of(like: u64, ran_out: u64) -> Chance {
 /// The 232 outcomes of Fujii 2024, tables 3 and 4 (`public/data/fujii_measured.csv`), by the verdict that each method
 /// gives: fits, tight, tight with an estimate above the capacity, out of memory. Counted by `tests/memory/verdicts.rs`.
 ///
-/// Every rule had seen these runs when it was set: φ, κ and the band of all methods but `fujii-4d` were fitted to them,
-/// and that one's 80 % is its paper's. Whatever shows these counts says so; the counts of rules that had not seen a run
-/// are those of the scoreboard ([`crate::scoreboard::Score::by_use`]).
+/// Every rule had seen these runs when it was set: φ, κ and the band of all methods but `fujii-4d` were fitted to
+/// them, and that one's 80 % is its paper's. Whatever shows these counts says so; the counts of rules that had not seen
+/// a run are those of the scoreboard ([`crate::scoreboard::Score::by_use`]).
 pub static OUTCOMES: [(Method, [Chance; 4]); 5] = [
     (Method::Detailed, [of(132, 0), of(12, 1), of(19, 17), of(69, 69)]),
     (Method::Fujii, [of(125, 0), of(49, 29), of(0, 0), of(58, 58)]),

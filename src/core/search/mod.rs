@@ -50,4 +50,4 @@ pub use proposal::Proposal;
 pub use ranking::{Figures, FoundLayout, is_listed};
 pub use request::{PlanRequest, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};
-pub use why::{differences, stages_words, why};
+pub use why::{differences, is_in_differences, stages_words, why};

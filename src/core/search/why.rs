@@ -1,5 +1,6 @@
 //! Why one layout beats another, from the terms of their reports.
 
+use super::ladder::CHOSEN;
 use super::ranking::FoundLayout;
 use crate::advice::{is_told, untold};
 use crate::message::Message;
@@ -62,6 +63,14 @@ pub fn differences(one: &Run, other: &Run) -> Message {
         });
     }
     Message::joined(", ", list)
+}
+
+/// Settings that [`differences`] says beside those of [`CHOSEN`].
+const BESIDE: [&str; 3] = ["recompute.layers", "recompute.budget", "stage_layers"];
+
+/// True if [`differences`] says the setting `key`.
+pub fn is_in_differences(key: &str) -> bool {
+    CHOSEN.contains(&key) || BESIDE.contains(&key)
 }
 
 /// Stages whose layers are listed at most.

@@ -314,7 +314,8 @@ pub fn joint(found: &JointBest, own: &Evaluation) -> Node {
         None => {}
     }
     if run.measured_step_s.is_some() {
-        lines.push(muted("The steps are computed: the measured step is of your run alone, and “Use” takes it away."));
+        let computed = "The steps are computed: the measured step is of your run alone, and “Use” takes it away.";
+        lines.push(muted(computed));
     }
     [status, heading(certificate)].into_iter().chain(lines).collect()
 }

@@ -37,8 +37,8 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
     } else {
         let gap = show_percent(certificate.gap);
         t!(
-            "◇ Its pipeline is at most {gap} longer than the shortest order of these stages with {held}, the backward \
-                {ops}",
+            "◇ Its pipeline is at most {gap} longer than the shortest order of these stages with {held}, the \
+                backward {ops}",
             gap,
             held,
             ops

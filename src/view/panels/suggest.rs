@@ -17,7 +17,9 @@ use shardscope_core::run::registry::Field;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::ladder::tried_before;
 use shardscope_core::search::session::PlanResult;
-use shardscope_core::search::{Figures, PlanRequest, differences, least_saved, least_told, stages_words};
+use shardscope_core::search::{
+    Figures, PlanRequest, differences, is_in_differences, least_saved, least_told, stages_words,
+};
 use shardscope_core::time::PartKind;
 use shardscope_core::units::group;
 use std::cmp::Ordering;
@@ -679,24 +681,6 @@ fn adapter_name(other: &Run, own: &Run) -> Message {
     Message::joined(" · ", method.into_iter().chain(tokens).chain(layout))
 }
 
-/// Settings that [`differences`] says in the field's own terms.
-const IN_TERMS: [&str; 14] = [
-    "tp",
-    "pp",
-    "cp",
-    "ep",
-    "etp",
-    "zero",
-    "micro_batch",
-    "schedule",
-    "virtual_stages",
-    "recompute",
-    "recompute.layers",
-    "recompute.budget",
-    "sequence_parallel",
-    "stage_layers",
-];
-
 /// All that differs: in the field's own terms, then every setting that these have no word for, with its value: what
 /// goes to the host, the precision, which modules are recomputed.
 fn change_name(other: &Run, own: &Run) -> Message {
@@ -704,7 +688,7 @@ fn change_name(other: &Run, own: &Run) -> Message {
     let recompute = if by_modules { own.recompute.clone() } else { other.recompute.clone() };
     let named = differences(&Run { recompute, ..other.clone() }, own);
     // How much memory the host has is no change: what it needs stands in the reasons.
-    let is_said = |key: &str| key == "host_memory_gib" || IN_TERMS.contains(&key);
+    let is_said = |key: &str| key == "host_memory_gib" || is_in_differences(key);
     let others = changes(other, own).into_iter().filter(|change| !is_said(change.field.key));
     let others = others.map(|change| t!("{field}: {to}", field = change.field.label, to = change.to));
     Message::joined(", ", Some(named).into_iter().filter(|named| !named.is_empty()).chain(others))

@@ -142,7 +142,8 @@ fn capacity(evaluation: &Evaluation) -> Term {
     let known = verdicts.into_iter().map(|(verdict, above, word)| (chance(method, verdict, above), word));
     let term = known.filter(|(known, _)| known.like > 0).fold(term, |term, (Chance { like, ran_out }, word)| {
         term.note(t!(
-            "of {like} measured runs with the verdict “{word}”, {ran_out} ran out of memory; the rule had seen them",
+            "of {like} measured runs with the verdict “{word}”, {ran_out} ran out of memory; the rule had seen \
+                them",
             like,
             word,
             ran_out
