@@ -3,6 +3,7 @@
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleFigures;
+use shardscope_core::advice::runs_schedule;
 use shardscope_core::memory::host::HostMemory;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::{Memory, Peak, Pipeline};
@@ -162,10 +163,10 @@ pub fn unable(run: &Run) -> Option<Message> {
     (!is_run).then(|| not_in(run.stack.preset_row()))
 }
 
-/// Says that the software of `run` has no such schedule; none where it has.
-pub fn unnamed(run: &Run, schedule: Schedule) -> Option<Message> {
-    let stack = run.stack.preset_row();
-    (!schedule.row().is_run_by(stack)).then(|| not_in(stack))
+/// Says that the software of `run` does not run the schedule that `set` makes of it; none where it does.
+pub fn unnamed(run: &Run, set: &[(&'static str, String)]) -> Option<Message> {
+    let under = run.with_texts(set)?;
+    (!runs_schedule(&under)).then(|| not_in(run.stack.preset_row()))
 }
 
 fn not_in(stack: &Stack) -> Message {

@@ -1,10 +1,12 @@
 //! Warnings that say what the figures beside them say.
 
+use crate::common::random::{Random, random_run};
 use crate::common::table;
 use shardscope::core::advice::answer;
 use shardscope::core::report::{Report, SplitOrigin, evaluate};
-use shardscope::core::run::presets::PUBLISHED;
+use shardscope::core::run::presets::{PUBLISHED, STACKS};
 use shardscope::core::run::{Run, Value};
+use shardscope::core::search::can_run;
 use shardscope::core::traffic::Traffic;
 use shardscope::io::link::decode;
 
@@ -180,4 +182,29 @@ fn adapters_that_the_software_has_not_are_warned_of() {
         let run = decode(&format!("v=1&gpus=8&tp=1&pp=1&adapter.method=lora&stack={stack}")).run;
         assert!(warned(&run).is_none(), "{stack}");
     }
+}
+
+/// What the page says that the software does not run has a warning with the run's own figures: no layout is silently
+/// another program's.
+#[test]
+fn a_run_that_its_software_does_not_run_has_a_warning() {
+    let stacks: Vec<&str> = STACKS.iter().map(|stack| stack.choice.id).collect();
+    let mut random = Random::new(4902);
+    let (mut tried, mut unable, mut silent) = (0, 0, Vec::new());
+    while tried < 1500 {
+        let run = random_run(&mut random).with_texts(&[("stack", random.one(&stacks))]).unwrap();
+        let Ok(own) = evaluate(&run) else { continue };
+        tried += 1;
+        if can_run(&run) {
+            continue;
+        }
+        unable += 1;
+        let fields =
+            ["pp", "schedule", "virtual_stages", "zero", "tp", "cp", "ep", "global_batch", "schedule_options.group"];
+        if !own.warnings().iter().any(|issue| fields.contains(&issue.field.as_str())) {
+            silent.push(serde_json::to_string(&run).unwrap());
+        }
+    }
+    assert!(unable > 300, "{unable}");
+    assert!(silent.is_empty(), "{} of {unable}: {:.2000}", silent.len(), silent.join("\n"));
 }

@@ -49,11 +49,11 @@ fn takes_microbatches(run: &Run) -> bool {
     run.pp == 1 || taken.are_run_by(run.stack.preset_row(), run.schedule)
 }
 
-/// True if every stage of an even split has a layer: software cuts layers, not parts of them. A split that is given
-/// says itself what its stages hold.
+/// True if the software of `run` cuts its layers evenly over so many stages. A split that is given says itself what
+/// its stages hold.
 fn has_layers(run: &Run) -> bool {
     let layers = run.model.resolve().map_or(u64::MAX, |model| model.layers);
-    run.stage_layers.is_some() || run.pp.saturating_mul(run.virtual_stages) <= layers
+    run.stage_layers.is_some() || run.stack.preset_row().cuts_evenly(layers, run.schedule.stages(run))
 }
 
 /// True if `stack` runs these sizes of a layout together.
@@ -66,19 +66,64 @@ pub(crate) fn cuts_base(run: &Run) -> bool {
     !run.adapter.is_uncut(run.precision.computes())
 }
 
+/// What of a layout its software does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unable {
+    /// A pipeline.
+    Pipeline,
+    /// The schedule of the pipeline.
+    Schedule,
+    /// The schedule with so many micro-batches.
+    Microbatches,
+    /// An even split of the layers over so many stages.
+    Stages,
+    /// The ZeRO stage, above this one.
+    Zero { most: u64 },
+    /// The ZeRO stage under a pipeline, above this one.
+    ZeroOfPipeline { most: u64 },
+    /// Tensor parallelism.
+    Tensor,
+    /// Context parallelism.
+    Context,
+    /// Experts on ranks of their own.
+    Experts,
+    /// Tensor parallelism of a frozen base that is quantised.
+    TensorOfBase,
+    /// Ways to cut a model that it runs one at a time.
+    Together,
+}
+
+/// What the software of `run` does not run of its layout: the first of it; none where it runs all.
+pub(crate) fn unable(run: &Run) -> Option<Unable> {
+    let stack = run.stack.preset_row();
+    let able = run.abilities();
+    let Run { tp, pp, cp, ep, etp, zero, cp_comm: exchange, .. } = *run;
+    let runs = |schedule: Schedule| schedule.row().is_run_by(stack);
+    let checks = [
+        (pp == 1 || able.pipeline, Unable::Pipeline),
+        (pp == 1 || runs(run.schedule), Unable::Schedule),
+        (takes_microbatches(run), Unable::Microbatches),
+        (has_layers(run), Unable::Stages),
+        (zero <= able.zero, Unable::Zero { most: able.zero }),
+        (pipes(stack, pp, run.schedule, zero), Unable::ZeroOfPipeline { most: 1 }),
+        (tp == 1 || able.tensor, Unable::Tensor),
+        (cp == 1 || able.context, Unable::Context),
+        (ep == 1 || able.experts, Unable::Experts),
+        (tp == 1 || cuts_base(run), Unable::TensorOfBase),
+        (combines(stack, CombinedCuts { tp, cp, ep, etp, zero, exchange }), Unable::Together),
+    ];
+    checks.into_iter().find_map(|(runs, what)| (!runs).then_some(what))
+}
+
+/// True if the software of `run` runs its schedule, with its micro-batches and its stages.
+pub fn runs_schedule(run: &Run) -> bool {
+    use Unable::{Microbatches, Pipeline, Schedule, Stages};
+    !matches!(unable(run), Some(Pipeline | Schedule | Microbatches | Stages))
+}
+
 /// True if the software of `run` can run its layout.
 pub fn can_run(run: &Run) -> bool {
-    let stack = run.stack.preset_row();
-    let able = stack.abilities();
-    let Run { tp, cp, ep, etp, zero, cp_comm: exchange, .. } = *run;
-    let sizes = [(run.tp, able.tensor), (run.cp, able.context), (run.ep, able.experts)];
-    pipes(stack, run.pp, run.schedule, run.zero)
-        && takes_microbatches(run)
-        && has_layers(run)
-        && run.zero <= able.zero
-        && sizes.iter().all(|(size, able)| *able || *size == 1)
-        && (run.tp == 1 || cuts_base(run))
-        && combines(stack, CombinedCuts { tp, cp, ep, etp, zero, exchange })
+    unable(run).is_none()
 }
 
 #[cfg(test)]
@@ -102,21 +147,25 @@ mod tests {
         assert!(!can_run(&run("megatron-2025", "interleaved-overlap", "256")));
     }
 
-    /// `CHANGELOG.md` of Megatron-LM: its FSDP is newer than Megatron Core 0.9, the last of 2024. A layer is not cut
-    /// over two stages: Llama 3.1 405B has 126.
+    /// `CHANGELOG.md` of Megatron-LM: its FSDP is newer than Megatron Core 0.9, the last of 2024. The 126 layers of
+    /// Llama 3.1 405B with embedding and head are 128 stages where these count as layers, and never 130 or 127.
     #[test]
-    fn a_version_runs_what_it_has_and_a_stage_has_a_layer() {
+    fn a_version_runs_what_it_has_and_stages_have_layers() {
         let sharded = |stack| {
             let run = Run { zero: 2, pp: 1, ..Run::default() };
             can_run(&run.with_texts(&[("stack", stack)]).unwrap())
         };
         assert!(sharded("megatron-2025") && !sharded("nemo-2024"));
-        let chunks = |v: &str| {
+        let chunks = |stack: &str, v: &str| {
             let edits =
                 [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "16"), ("global_batch", "256")];
             let run = Run::default().with_texts(&edits).unwrap();
-            can_run(&run.with_texts(&[("schedule", "interleaved-1f1b"), ("virtual_stages", v)]).unwrap())
+            let set = [("schedule", "interleaved-1f1b"), ("virtual_stages", v), ("stack", stack)];
+            can_run(&run.with_texts(&set).unwrap())
         };
-        assert!(chunks("4") && !chunks("8"));
+        for (stack, counts_ends) in [("megatron-2025", true), ("torchtitan", true), ("nemo-2024", false)] {
+            assert!(chunks(stack, "4"), "{stack}");
+            assert_eq!(chunks(stack, "8"), counts_ends, "{stack}");
+        }
     }
 }

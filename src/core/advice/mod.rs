@@ -14,8 +14,8 @@ pub mod staircase;
 mod told;
 mod tower;
 
-pub use able::can_run;
-pub(crate) use able::{TakenMicrobatches, combines, cuts_base, pipes};
+pub(crate) use able::{TakenMicrobatches, Unable, combines, cuts_base, pipes, unable};
+pub use able::{can_run, runs_schedule};
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance, tower_off};

@@ -9,7 +9,7 @@ use crate::run::{Run, Schedule};
 /// Leaves of `axes` what the software of `run` can cut, with the schedules that it has.
 pub(crate) fn limit(axes: &mut Axes, run: &Run) {
     let stack = run.stack.preset_row();
-    let able = stack.abilities();
+    let able = run.abilities();
     let sizes = [
         (&mut axes.tp, able.tensor && cuts_base(run)),
         (&mut axes.pp, able.pipeline),

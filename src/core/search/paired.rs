@@ -30,7 +30,7 @@ pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
     if run.pp > 1 && evaluate(run).is_ok_and(|own| fits(&own)) {
         return None;
     }
-    let able = run.stack.preset_row().abilities();
+    let able = run.abilities();
     let per_node = run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1);
     // A micro-batch of one sequence on each of the training GPUs / (tp pp cp) pipelines, FOR_PAIRS pp of them at least.
     let needed = (FOR_PAIRS * run.training_gpus()).div_ceil(run.global_batch.max(1)).max(1);

@@ -199,7 +199,8 @@ impl Space {
             chunks.dedup();
             for &chunks in &chunks {
                 let stages = pp.saturating_mul(chunks);
-                if stages > self.layers {
+                let is_cut = self.base.stack.preset_row().cuts_evenly(self.layers, stages);
+                if stages > self.layers && !(is_cut && self.axes.able) {
                     continue;
                 }
                 for split in self.splits(stages) {

@@ -24,7 +24,7 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let ticked = gallery.look.ticked(&gallery.own.scenario.run);
     let class = if ticked.contains(&variant) { "card on" } else { "card" };
     let brief = variant.schedule.row().idea;
-    let unnamed = unnamed(&gallery.own.scenario.run, variant.schedule);
+    let unnamed = unnamed(&gallery.own.scenario.run, &row.set);
     let parts = [
         tick(gallery, variant, &[difference(gallery, (variant == own, variant), figures)]),
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),

@@ -29,7 +29,7 @@ pub fn title(run: &Run, at: usize, variant: ScheduleVariant, set: Vec<(&'static 
     let away = el("button", &[("class", "quiet")], &[text("×")])
         .label(t!("Take {name} away", name = variant.name()))
         .on(Action::Gallery(GalleryAction::Tick(variant)));
-    let choose = match unnamed(run, variant.schedule) {
+    let choose = match unnamed(run, &set) {
         _ if set.is_empty() => leaf("small", "muted", "your run"),
         Some(words) => leaf("small", "muted", words),
         None => link_button("Use it").on(Action::Apply(set)),
@@ -128,7 +128,7 @@ fn hindrance(lane: &Lane) -> Option<Message> {
     let evaluation = &lane.1.evaluation;
     let is_out = evaluation.report.memory.overall() == Verdict::Oom;
     let memory = is_out.then(|| t!("out of memory"));
-    unnamed(&evaluation.scenario.run, lane.0.schedule).or(memory)
+    unnamed(&evaluation.scenario.run, &[]).or(memory)
 }
 
 /// What the fastest, `best`, is compared with: the first of `lanes`, or the next in speed where it is the first.

@@ -148,7 +148,7 @@ pub fn table(run: &Run, rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> N
 fn line(run: &Run, row: &ScheduleRow, unit: MemoryUnit) -> Node {
     let mine = row.set.is_empty();
     let called = row.variant.name();
-    let unnamed = unnamed(run, row.variant.schedule);
+    let unnamed = unnamed(run, &row.set);
     let name = if mine {
         strong(called)
     } else if let Some(words) = unnamed {

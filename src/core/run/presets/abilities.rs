@@ -1,7 +1,7 @@
 //! Ways to cut a model that training programs offer beside data parallelism.
 
 use super::{Peers, Stack, Trainer};
-use crate::run::{CpComm, CrossEntropy, Objective};
+use crate::run::{CpComm, CrossEntropy, Objective, Run};
 
 /// Ways to cut a model.
 #[allow(clippy::struct_excessive_bools)] // they are what a program offers
@@ -38,6 +38,33 @@ impl Stack {
     pub const fn abilities(&self) -> Abilities {
         let every = self.trainer.abilities();
         if self.before_fsdp { Abilities { zero: 1, ..every } } else { every }
+    }
+
+    /// True if it cuts `layers` evenly over `stages`, each with a layer of the model, or with the embedding or the head
+    /// in its place:
+    ///
+    /// - Megatron-LM d98e8a6 `megatron/core/transformer/transformer_block.py`, `get_num_layers_to_build`: with
+    ///   `account_for_embedding_in_pipeline_split` and `account_for_loss_in_pipeline_split` the first and the last stage
+    ///   may be left without a layer.
+    /// - torchtitan b5bcd76, `generate_llm_fqn_per_model_part`: the embedding and the head count as layers. A loop of
+    ///   one's own cuts as it likes.
+    pub fn cuts_evenly(&self, layers: u64, stages: u64) -> bool {
+        let counts_ends = match self.trainer {
+            Trainer::Megatron => !self.before_fsdp,
+            Trainer::Torchtitan | Trainer::PyTorch => true,
+            _ => false,
+        };
+        stages <= layers || counts_ends && stages == layers.saturating_add(2)
+    }
+}
+
+impl Run {
+    /// What its software can cut: [`Stack::abilities`], and torchtune's recipes of adapters cut no tensors and no
+    /// sequences (bd2a0fc `recipes/lora_finetune_distributed.py`).
+    pub fn abilities(&self) -> Abilities {
+        let stack = self.stack.preset_row();
+        let is_adapted = stack.trainer == Trainer::Torchtune && self.adapter.method.is_some();
+        if is_adapted { SHARDS } else { stack.abilities() }
     }
 }
 
@@ -120,6 +147,7 @@ impl Trainer {
     ///   (`ParallelismConfig`), which the Trainer and axolotl take.
     /// - `MaxText`: `PipelineParallelism` of `configs/types.py` and `layers/pipeline.py`, a pipeline differentiated as
     ///   a whole: all forward passes, then all backward passes, and with `num_pipeline_repeats` in breadth-first order.
+    /// - torchtune bd2a0fc: `recipes/full_finetune_distributed.py`, `tensor_parallel_dim` and `context_parallel_dim`.
     /// - llm-foundry: Composer's guide to distributed training, data parallelism alone.
     ///
     /// [`combines`](Self::combines) says which of them it refuses together.
@@ -131,7 +159,8 @@ impl Trainer {
             Self::DeepSpeed => Abilities { pipeline: false, ..EVERY },
             Self::PaxMl => Abilities { tensor: true, ..SHARDS },
             Self::HuggingFace => Abilities { tensor: true, context: true, ..SHARDS },
-            Self::Composer | Self::Torchtune => SHARDS,
+            Self::Torchtune => Abilities { tensor: true, context: true, ..SHARDS },
+            Self::Composer => SHARDS,
         }
     }
 }

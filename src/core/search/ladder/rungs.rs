@@ -8,7 +8,7 @@ use crate::search::axes::{Axes, SplitRule};
 /// The sizes that the software of `run` can cut, without context parallelism, recomputation or sharding of more than
 /// states.
 pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
-    let abilities = run.stack.preset_row().abilities();
+    let abilities = run.abilities();
     let every = Axes::of(run)?;
     let kept = |list: Vec<u64>, able: bool| if able { list } else { vec![1] };
     let least = run.offload.least_zero(run);
@@ -38,7 +38,7 @@ fn shards_first(run: &Run) -> bool {
 
 /// Sizes of context parallelism that the software can use, ascending.
 pub(super) fn contexts(run: &Run) -> Result<Vec<u64>, Vec<Issue>> {
-    let able = run.stack.preset_row().abilities().context;
+    let able = run.abilities().context;
     let list = Axes::of(run)?.cp.into_iter();
     Ok(list.filter(|cp| *cp == 1 || able && run.seq_len.is_multiple_of(*cp)).collect())
 }
