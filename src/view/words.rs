@@ -3,9 +3,9 @@
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleFigures;
-use shardscope_core::advice::runs_schedule;
 use shardscope_core::memory::host::HostMemory;
 use shardscope_core::memory::verdict::Chance;
+use shardscope_core::pipeline::able::runs_schedule;
 use shardscope_core::report::{Memory, Peak, Pipeline};
 use shardscope_core::run::Method;
 use shardscope_core::run::presets::{Stack, published};

@@ -1,11 +1,11 @@
 //! The certificate of a Run's pipeline: how far its order is from the best one of the same stages under the same
 //! memory.
 
-use super::able::can_run;
 use super::schedules::ScheduleFigures;
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::message::Message;
+use crate::pipeline::able::can_run;
 use crate::pipeline::certify::certificate::{MOST_OPS, OPTIMAL};
 use crate::pipeline::certify::joint::JointSearch;
 use crate::pipeline::certify::splits::{Cost, Limit, Model, ModelPiece};

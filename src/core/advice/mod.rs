@@ -3,7 +3,6 @@
 //!
 //! Each evaluates its Runs with [`crate::report`] and compares the reports.
 
-mod able;
 mod away;
 pub mod certify;
 pub mod fit;
@@ -14,8 +13,6 @@ pub mod staircase;
 mod told;
 mod tower;
 
-pub(crate) use able::{TakenMicrobatches, Unable, combines, cuts_base, pipes, unable};
-pub use able::{can_run, runs_schedule};
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance, tower_off};

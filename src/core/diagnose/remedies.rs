@@ -1,9 +1,10 @@
 //! Settings that shorten a part of a predicted step, each tried on the run; and what to look at where none does.
 
 use super::differences;
-use crate::advice::{can_run, is_told, least_saved, untold};
+use crate::advice::{is_told, least_saved, untold};
 use crate::memory::Verdict;
 use crate::message::Message;
+use crate::pipeline::able::can_run;
 use crate::report::{Report, plain_report};
 use crate::run::presets::Trainer;
 use crate::run::{CpComm, OneOf, Recompute, Run, Scenario, Schedule, TpOverlap};

@@ -9,6 +9,7 @@
 //! Conventions: `p` ranks, `m` micro-batches, `v` chunks a rank, `S` global stages; tF forward, tB gradient of the
 //! input **only**, tW gradient of the weight, all of one chunk and one micro-batch.
 
+pub mod able;
 pub mod balance;
 pub mod certify;
 pub mod dealing;

@@ -1,12 +1,12 @@
 //! Warnings of a report: idle ranks, and a host that is too small.
 
 use super::Memory;
-use crate::advice::{Unable, unable};
 use crate::issue::Issue;
 use crate::memory::host::HostMemory;
 use crate::memory::{REFERENCE_MODEL, Verdict};
 use crate::message::{Message, verbatim};
 use crate::pipeline::Stats;
+use crate::pipeline::able::{Unable, unable};
 use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
 use crate::run::{EpOverlap, OneOf, Scenario};

@@ -1,7 +1,7 @@
 //! Sizes and schedules of a search that the named software can run.
 
 use super::axes::Axes;
-use crate::advice::cuts_base;
+use crate::pipeline::able::cuts_base;
 use crate::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use crate::run::presets::Stack;
 use crate::run::{Run, Schedule};
@@ -37,7 +37,7 @@ pub(crate) fn schedules(stack: &Stack, first: &[Schedule]) -> Vec<Schedule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advice::can_run;
+    use crate::pipeline::able::can_run;
     use crate::search::fastest::Fastest;
 
     /// bitsandbytes and `AutoGPTQ` have no linear of several ranks: what cuts LoRA's base does not cut QLoRA's.

@@ -38,8 +38,8 @@ pub mod stages;
 pub mod sweep;
 mod why;
 
-pub use crate::advice::can_run;
 pub use crate::advice::{is_told, least_saved, least_told, untold};
+pub use crate::pipeline::able::can_run;
 pub use allowance::WORK;
 pub use axes::{Axes, SplitRule};
 pub use engine::{Search, SearchProgress};

@@ -1,8 +1,8 @@
 //! A layout in which passes run in pairs: for a schedule that hides the messages of one micro-batch behind another,
 //! where the layout is not the person's own.
 
-use crate::advice::can_run;
 use crate::memory::Verdict;
+use crate::pipeline::able::can_run;
 use crate::report::{Evaluation, evaluate};
 use crate::run::{Recompute, Run};
 

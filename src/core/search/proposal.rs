@@ -2,10 +2,10 @@
 //! of the space, since every layout under it takes a search of its own.
 
 use super::ranking::{Figures, FoundLayout, cost, is_listed};
-use crate::advice::can_run;
 use crate::advice::is_told;
 use crate::advice::run_with;
 use crate::message::Message;
+use crate::pipeline::able::can_run;
 use crate::report::{ScheduleVariant, plain_report as report, work};
 use crate::run::Schedule;
 use crate::t;

@@ -7,10 +7,10 @@
 use super::fastest::serves;
 use super::ranking::{Figures, FoundLayout};
 use super::why::differences;
-use crate::advice::can_run;
 use crate::memory::Verdict;
 use crate::message::{Message, verbatim};
 use crate::model::Architecture;
+use crate::pipeline::able::can_run;
 use crate::report::{Report, plain_report as report};
 use crate::run::{Recompute, Run, Schedule, ScheduleOptions};
 use crate::t;

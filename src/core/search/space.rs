@@ -5,9 +5,9 @@
 
 use super::axes::{Axes, ScheduleChunks, SplitRule};
 use super::promise::LayoutPlace;
-use crate::advice::{TakenMicrobatches, combines, pipes};
 use crate::cluster::Mesh;
 use crate::model::Architecture;
+use crate::pipeline::able::{TakenMicrobatches, combines, pipes};
 use crate::run::presets::CombinedCuts;
 use crate::run::{Recompute, Run, Schedule, Selective, divides_by};
 use crate::sort::sort;

@@ -43,9 +43,9 @@ impl Stack {
     /// True if it cuts `layers` evenly over `stages`, each with a layer of the model, or with the embedding or the head
     /// in its place:
     ///
-    /// - Megatron-LM d98e8a6 `megatron/core/transformer/transformer_block.py`, `get_num_layers_to_build`: with
-    ///   `account_for_embedding_in_pipeline_split` and `account_for_loss_in_pipeline_split` the first and the last stage
-    ///   may be left without a layer.
+    /// - Megatron-LM d98e8a6 `megatron/core/transformer/transformer_block.py`, `get_num_layers_to_build`: the first and
+    ///   the last stage may be left without a layer (`account_for_embedding_in_pipeline_split` and
+    ///   `account_for_loss_in_pipeline_split`).
     /// - torchtitan b5bcd76, `generate_llm_fqn_per_model_part`: the embedding and the head count as layers. A loop of
     ///   one's own cuts as it likes.
     pub fn cuts_evenly(&self, layers: u64, stages: u64) -> bool {

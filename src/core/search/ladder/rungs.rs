@@ -1,7 +1,7 @@
 //! The rungs of a Run: each a space of layouts, in the order in which they are tried.
 
-use crate::advice::cuts_base;
 use crate::issue::Issue;
+use crate::pipeline::able::cuts_base;
 use crate::run::{Recompute, Run, Selective};
 use crate::search::axes::{Axes, SplitRule};
 

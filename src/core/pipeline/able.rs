@@ -1,6 +1,6 @@
 //! Layouts that the named software can run.
 
-use crate::pipeline::families::interleaved::{takes_group, takes_rounds};
+use super::families::interleaved::{takes_group, takes_rounds};
 use crate::run::presets::{CombinedCuts, Stack, Trainer};
 use crate::run::{Run, Schedule};
 
