@@ -6,8 +6,8 @@ use crate::run::{OneOf, Run, Schedule};
 use crate::t;
 use std::fmt::{self, Display, Formatter};
 
-/// Chunks a rank with which interleaving is shown.
-const CHUNKS: [u64; 3] = [2, 4, 8];
+/// Chunks a rank with which interleaving is shown, and tried by a search whether or not they divide the layers.
+pub const CHUNKS: [u64; 3] = [2, 4, 8];
 
 /// A schedule as it is shown beside the others: interleaving once for each number of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
