@@ -29,11 +29,17 @@ if (root.lang === 'en' && !location.hash && !location.search) {
 
 // A link says at once what it holds, until the calculator reads it: on a slow line that takes seconds.
 const count = (value) => value.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+/** An id nearly as the calculator writes its name, which it knows only once it is there: "llama-3.1-70b", "Llama 3.1 70B". */
+const named = (id) => id.split('-').map((word) => (
+  /^[a-z]{4}/.test(word) ? word[0].toUpperCase() + word.slice(1) : word.toUpperCase()
+)).join(' ');
 const PIECES = [
-  ['model', (value) => value],
+  ['model', named],
   ['gpus', (value) => `${count(value)} GPUs`],
+  ['gpu', named],
   ...['tp', 'pp', 'cp', 'ep'].map((key) => [key, (value) => `${key.toUpperCase()} ${value}`]),
   ['zero', (value) => `ZeRO-${value}`],
+  ['schedule', named],
   ['seq_len', (value) => `${count(value)} ${root.lang === 'en' ? 'tokens' : '词元'}`],
 ];
 addEventListener('DOMContentLoaded', () => {

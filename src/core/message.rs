@@ -244,10 +244,14 @@ impl Message {
     }
 }
 
-/// True of a text whose last word is a number, or a unit behind one: "23.1 s", "TP 4", "45 %".
+/// True of a text whose last word is a number, or a unit behind one: "23.1 s", "TP 4", "45 %", "$70k".
 fn ends_in_figure(text: &str) -> bool {
     let mut words = text.rsplit([' ', '\u{a0}']);
-    let begins = |word: Option<&str>| word.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    // A sum of money begins with its sign.
+    let begins = |word: Option<&str>| {
+        let unsigned = word.map(|word| word.trim_start_matches(['$', '€', '¥', '£', '≈', '+', '−', '-']));
+        unsigned.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+    };
     let last = words.next().unwrap_or_default();
     begins(Some(last)) || last.len() <= 4 && last.is_ascii() && begins(words.next())
 }
@@ -431,6 +435,7 @@ mod tests {
         let said =
             |parts: &[&str]| Message::joined(", ", parts.iter().map(|part| verbatim(*part))).translated(&catalogue);
         assert_eq!(said(&["23.1 s", "45 %", "TP 4"]), "23.1 s，45 %，TP 4");
+        assert_eq!(said(&["$70k", "23 d"]), "$70k，23 天");
         assert_eq!(said(&["DeepSpeed", "Megatron"]), "DeepSpeed、Megatron");
         assert_eq!(said(&["22.6 d"]), "22.6 天");
         assert_eq!(verbatim("22.6 d").to_string(), "22.6 d");

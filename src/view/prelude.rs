@@ -11,6 +11,6 @@ pub(crate) use shardscope_core::report::{Evaluation, Figure, Report, evaluate};
 pub(crate) use shardscope_core::run::{OneOf, Run, Scenario, Schedule};
 pub(crate) use shardscope_core::t;
 pub(crate) use shardscope_core::units::{
-    Bytes, MemoryUnit, SMALLEST_PRINTED, Seconds, number, show_bandwidth, show_bytes, show_count, show_gain,
-    show_percent, show_seconds, significant,
+    Bytes, MemoryUnit, SMALLEST_PRINTED, Seconds, number, show_at_most, show_bandwidth, show_bytes, show_count,
+    show_gain, show_percent, show_seconds, significant,
 };

@@ -82,8 +82,8 @@ test('a page in another language, or with a link, starts without figures of anot
 test('while the calculator loads, a link says what it holds', async () => {
   const { page } = await site.open('blank.html', { started: false });
   await page.route('**/*_bg.wasm', () => {});
-  await page.goto(`${site.url}#v=1&model=llama-3.1-405b&gpus=2048&tp=8&pp=<b>x</b>&cp=2`, { waitUntil: 'commit' });
+  await page.goto(`${site.url}#v=1&model=llama-3.1-405b&gpus=2048&tp=8&pp=<b>x</b>&cp=2&schedule=zb-h1`, { waitUntil: 'commit' });
   const pieces = page.locator('#skeleton > .top .sentence .piece');
   await pieces.last().waitFor();
-  assert.deepEqual(await pieces.allTextContents(), ['llama-3.1-405b', '2\u202f048 GPUs', 'TP 8', 'CP 2']);
+  assert.deepEqual(await pieces.allTextContents(), ['Llama 3.1 405B', '2\u202f048 GPUs', 'TP 8', 'CP 2', 'ZB H1']);
 });

@@ -122,6 +122,15 @@ pub fn seconds_to(seconds: Seconds, digits: usize) -> String {
     scaled(s, &[(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")], "s", digits)
 }
 
+/// A duration in the unit in which `like` is shown and with as many decimals: a part beside its sum.
+pub fn seconds_beside(seconds: Seconds, like: Seconds, digits: usize) -> String {
+    let whole = seconds_to(like, digits);
+    let decimals = whole.split_once('.').map_or(0, |(_, rest)| rest.chars().take_while(char::is_ascii_digit).count());
+    let part = seconds_like(seconds, like, 12);
+    let Some((number, unit)) = part.rsplit_once(' ') else { return part };
+    number.parse().map_or(part.clone(), |number: f64| format!("{} {unit}", fixed(number, decimals)))
+}
+
 /// A duration in the unit in which `like` is shown, with `digits` significant digits: ends of a range in one unit.
 pub fn seconds_like(seconds: Seconds, like: Seconds, digits: usize) -> String {
     let shown = seconds_to(like, digits);
@@ -159,6 +168,12 @@ pub const SMALLEST_PRINTED: f64 = 0.5e-3;
 /// A share in percent, one decimal below 100: `15.8 %`.
 pub fn show_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
+}
+
+/// A share that is not passed, in percent, rounded up: a bound that is printed holds.
+pub fn show_at_most(share: f64) -> String {
+    // A share that is whole tenths but for its last bits stays as it is.
+    show_percent((share * 1000.0 - 1e-6).ceil().max(0.0) / 1000.0)
 }
 
 /// A share that is gained, in percent without the sign: tenths below ten, where gains are told apart by tenths.
@@ -326,6 +341,19 @@ mod tests {
         }
         assert_eq!(show_bytes(Bytes::from_gib(1280.0)), "1280.0 GiB");
         assert_eq!(show_bytes(Bytes::from_gib(8.3)), "8.30 GiB");
+    }
+
+    /// A bound is printed no smaller than it is: 0.03 % longer is not "at most 0.0 %".
+    #[test]
+    fn a_bound_is_rounded_up() {
+        assert_eq!(
+            [0.0, 0.0003, 0.001, 0.1234, 0.12].map(show_at_most),
+            ["0.0 %", "0.1 %", "0.1 %", "12.4 %", "12.0 %"]
+        );
+        for share in (1_u32..3000).map(|step| f64::from(step) / 7919.0) {
+            let printed: f64 = show_at_most(share).trim_end_matches(" %").parse().unwrap();
+            assert!(printed / 100.0 >= share - 1e-9 && printed / 100.0 < share + 0.001, "{share}");
+        }
     }
 
     /// What is there never prints as zero: 3 MiB are 0.003 GiB. What is not has no figure.

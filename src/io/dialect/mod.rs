@@ -29,7 +29,7 @@ pub(crate) use rows::hub::{preset as preset_named, repository};
 pub use rows::program::Dialect;
 pub use rows::values::{Same, alike, computes, same, steps, tokens};
 pub(crate) use rows::values::{bare, is_off};
-pub use settings::is_called;
+pub use settings::{is_called, is_name_of};
 pub use text::ImportText;
 pub(crate) use text::SettingEntries;
 pub use text::shell::{Branch, Given};
@@ -172,6 +172,24 @@ fn unused(run: &Run, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Megatron-LM's `arguments.py`: the size of a micro-batch is `--micro-batch-size`; `--lr` is no setting that counts
+    /// here.
+    #[test]
+    fn a_name_of_a_program_finds_its_field_and_no_other() {
+        let called = |words: &str| -> Vec<&str> {
+            let found = FIELDS.iter().filter(|field| words.split(' ').all(|word| is_called(field.key, word)));
+            found.map(|field| field.key).collect()
+        };
+        let named = |words: &str| -> Vec<&str> {
+            FIELDS.iter().filter(|field| is_name_of(field.key, words)).map(|field| field.key).collect()
+        };
+        assert!(called("--lr").is_empty(), "{:?}", called("--lr"));
+        assert!(called("--tensor-model-par").contains(&"tp") && called("checkpointing").contains(&"recompute"));
+        for words in ["micro batch size", "--micro-batch-size", "micro_batch_size"] {
+            assert_eq!(named(words), ["micro_batch"], "{words}");
+        }
+    }
 
     #[test]
     fn what_a_program_cannot_say_is_found() {

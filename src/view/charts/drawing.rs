@@ -233,6 +233,10 @@ impl Drawing {
     pub fn name(&mut self, y: f64, label: impl Into<Message>) {
         self.write((0.0, y), -NAMES, Anchor::Start, Ink::Muted, "", label);
     }
+    /// The words above a part of the picture, from where the names begin: on a phone they need the room.
+    pub(crate) fn heading(&mut self, y: f64, label: impl Into<Message>) {
+        self.write((0.0, y), -NAMES, Anchor::Start, Ink::Text, "", label);
+    }
     /// A value at the axis left of the picture.
     pub(crate) fn tick(&mut self, y: f64, label: impl Into<Message>) {
         self.write((0.0, y), -6.0, Anchor::End, Ink::Muted, "", label);

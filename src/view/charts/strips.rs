@@ -36,7 +36,7 @@ pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     let mut drawing = Drawing::new(foot + AXIS);
     let mut top = 0.0;
     for (words, timeline) in drawn {
-        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, words);
+        drawing.heading(top + 8.0, words);
         let place = Place { top: top + WORDS, row, stride };
         strip(&mut drawing, timeline, longest, place);
         top += height(timeline);

@@ -61,9 +61,12 @@ fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit)
         t!("{held} of {capacity}", held = unit.number(stage.total), capacity = unit.show(memory.capacity_bytes))
     });
     let layers = layers(evaluation, rank);
-    let holds = match evaluation.scenario.layout.tp {
-        1 => t!("layers {layers}", layers),
-        n => t!("layers {layers}, 1/{n} of each", layers, n),
+    let is_one = layers.parse::<u64>().is_ok();
+    let holds = match (evaluation.scenario.layout.tp, is_one) {
+        (1, true) => t!("layer {layer}", layer = layers),
+        (n, true) => t!("1/{n} of layer {layer}", n, layer = layers),
+        (1, false) => t!("layers {layers}", layers),
+        (n, false) => t!("layers {layers}, 1/{n} of each", layers, n),
     };
     let works = show_percent(works(&evaluation.spans, rank));
     // The step is longer: exposed messages and the optimizer come after the pipeline.

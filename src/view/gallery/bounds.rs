@@ -284,7 +284,7 @@ pub fn joint(found: &JointBest, own: &Evaluation) -> Node {
     } else {
         t!(
             "◇ Its pipeline is at most {gap} longer than the shortest of all splits and orders with one stage a rank",
-            gap = show_percent(gap)
+            gap = show_at_most(gap)
         )
     };
     let layers = best.stage_layers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");

@@ -35,7 +35,7 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
     let gap = if certificate.proven {
         t!("◆ Shortest order of these stages with {held}, the backward {ops}", held, ops)
     } else {
-        let gap = show_percent(certificate.gap);
+        let gap = show_at_most(certificate.gap);
         t!(
             "◇ Its pipeline is at most {gap} longer than the shortest order of these stages with {held}, the \
                 backward {ops}",

@@ -13,7 +13,7 @@ use crate::prelude::*;
 use crate::words::{outlook_of, sign, unnamed};
 use shardscope_core::advice::ScheduleFigures;
 use shardscope_core::report::{ScheduleVariant, by_rank};
-use shardscope_core::units::{GIB, seconds_like};
+use shardscope_core::units::{GIB, seconds_beside};
 
 /// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
@@ -209,7 +209,7 @@ fn fastest_of(
     let why =
         if show_seconds(step) == show_seconds(there.report.step.time_s) { Vec::new() } else { reasons(here, there) };
     let part = |(name, less): (&'static str, Seconds)| {
-        let time = seconds_like(Seconds(less.0.abs()), gain, 3);
+        let time = seconds_beside(Seconds(less.0.abs()), gain, 3);
         let (time, part) = (beside.says(format!("step less than another's: {name}"), time), Message::plain(name));
         if less.0 < 0.0 { t!("{part} {time} more", part, time) } else { t!("{part} {time} less", part, time) }
     };

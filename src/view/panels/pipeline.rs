@@ -167,15 +167,16 @@ pub fn critical(path: &[(OpPlace, TimedOp)]) -> Message {
 /// Pixels between two rows that have a name or a number beside them, at least.
 const NAME: f64 = 14.0;
 
-/// True for the rows that have a name and a number beside them, as many as fit: the fullest rank's is one.
+/// True for the rows that have a name and a number beside them, as many as fit: the first is one, and the fullest
+/// rank's where it is not right below the first.
 fn named(evaluation: &Evaluation, shape: Shape) -> impl Fn(&usize) -> bool + use<> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let every = (NAME / shape.rows.pitch).ceil().max(1.0) as usize;
     let peak = evaluation.report.memory.peak_stage;
     let fullest = peak.is_multiple_of(shape.stride).then_some(peak / shape.stride);
-    // Equal distances, and the fullest rank among them.
-    let first = fullest.unwrap_or(0) % every;
-    move |row| row % every == first
+    let fullest = fullest.filter(|row| *row >= every).unwrap_or(0);
+    // Names go on from the fullest rank's; those before it leave it its room.
+    move |row| if *row < fullest { row % every == 0 && row + every <= fullest } else { (row - fullest) % every == 0 }
 }
 
 /// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at

@@ -430,7 +430,14 @@ const NAMED: usize = 4;
 /// named as the rest, so that they add up to the difference of both as it is printed.
 fn change(own: &StageMemory, other: &StageMemory, rank: usize, scope: &Scope, unit: MemoryUnit) -> Option<Message> {
     let rows = part_rows(&[own, other]).into_iter();
-    let mut parts: Vec<(&'static str, f64)> = rows.map(|row| (row.name, row.bytes[0].0 - row.bytes[1].0)).collect();
+    let mut parts: Vec<(&'static str, f64)> = Vec::new();
+    // The weights, gradients and states of one tensor are rows of one name.
+    for (name, more) in rows.map(|row| (row.name, row.bytes[0].0 - row.bytes[1].0)) {
+        match parts.iter_mut().find(|part| part.0 == name) {
+            Some(part) => part.1 += more,
+            None => parts.push((name, more)),
+        }
+    }
     sort_by(&mut parts, |one, other| other.1.abs().total_cmp(&one.1.abs()));
     let all = unit.printed(own.total) - unit.printed(other.total);
     let mut left = all;

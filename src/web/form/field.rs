@@ -140,6 +140,8 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
     // The meaning of its label, computed on the first hover or focus.
     let looked = RwSignal::new(false);
     let word = find(field.label);
+    // The meaning of some begins with their hint.
+    let repeats = word.is_some_and(|word| word.meaning.to_lowercase().starts_with(field.hint));
     let means = view_of(move || match word {
         Some(word) if looked.get() => meaning(word),
         _ => Node::none(),
@@ -183,7 +185,9 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
                 class="hint"
                 id=format!("{}-hint", input_id(field))
             >
-                {say(field.hint)} <span class="means" use:patched=means></span>
+                <span hidden=flag(move || repeats && looked.get())>{say(field.hint)}</span>
+                " "
+                <span class="means" use:patched=means></span>
             </p>
             <div
                 id=format!("{}-issues", input_id(field))

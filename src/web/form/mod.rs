@@ -9,7 +9,7 @@ pub(crate) mod worded;
 
 use crate::core::run::registry::{FIELDS, Field, Group, Slot, field};
 use crate::core::t;
-use crate::io::dialect::is_called;
+use crate::io::dialect::{is_called, is_name_of};
 use crate::view::node::markup::Node;
 use crate::view::panels::answers::{EXAMPLES, answers};
 use crate::view::panels::changes::of_sheets;
@@ -57,7 +57,8 @@ pub(crate) fn Form() -> impl IntoView {
     let any = move || !searches.get() || FIELDS.iter().any(found) || answered() != Node::none();
     // Those that are called so come first.
     let found_row = move |field: &'static Field, first: bool| {
-        let is_found = Memo::new(move |_| found(field) && panels.search.with(|words| is_named(field, words)) == first);
+        let is_it = move |words: &String| is_named(field, words) || is_name_of(field.key, words);
+        let is_found = Memo::new(move |_| found(field) && panels.search.with(is_it) == first);
         move || is_found.get().then(|| field_row(state, field))
     };
     let column =

@@ -97,17 +97,41 @@ pub(crate) enum CouldChange {
     Time,
 }
 
+/// Letters of a word from which on it is looked for within a name: "lr" is in too many.
+const WITHIN: usize = 3;
+
 /// True if a word that is typed is in a name that a program has for the field `key`: `--tensor-model-parallel-size=8`
-/// of `tp`, "checkpointing" of `recompute`.
+/// of `tp`, "checkpointing" of `recompute`. A short word is a name or a part of one between its dashes; a flag is the
+/// beginning of one.
 pub fn is_called(key: &str, word: &str) -> bool {
+    let is_flag = word.starts_with("--");
     let word = bare(word.split('=').next().unwrap_or(word)).to_ascii_lowercase();
     let word = word.rsplit('.').find(|part| !part.is_empty()).unwrap_or_default();
-    let line = format!("\n{key} ");
-    let Some(at) = NAMES.find(&line) else {
-        return false;
+    let has = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        match word.len() {
+            0 => false,
+            1..WITHIN => name.split(['-', '_', '.']).any(|part| part == word) && (!is_flag || name == word),
+            _ if is_flag => name.rsplit('.').next().is_some_and(|last| last.starts_with(word)),
+            _ => name.contains(word),
+        }
     };
-    let names = NAMES[at + line.len()..].lines().next().unwrap_or_default();
-    !word.is_empty() && names.to_ascii_lowercase().contains(word)
+    names_of(key).any(has)
+}
+
+/// True if `words` are a whole name that a program has for the field `key`, dashes, blanks and underscores alike:
+/// "micro batch size" of `micro_batch`.
+pub fn is_name_of(key: &str, words: &str) -> bool {
+    let same = |text: &str| bare(text.trim()).to_ascii_lowercase().replace(['-', ' '], "_");
+    let words = same(words);
+    names_of(key).any(|name| same(name.rsplit('.').next().unwrap_or(name)) == words)
+}
+
+/// The names that programs have for the field `key`.
+fn names_of(key: &str) -> impl Iterator<Item = &'static str> {
+    let line = format!("\n{key} ");
+    let at = NAMES.find(&line).map(|at| at + line.len());
+    at.and_then(|at| NAMES[at..].lines().next()).unwrap_or_default().split(' ')
 }
 
 /// Tables that count for every program.

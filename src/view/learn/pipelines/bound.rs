@@ -42,7 +42,7 @@ fn named(name: &'static str, certificate: &Certificate, one: &Pipeline) -> Messa
         let best = number(certificate.best_s, 3);
         return t!("{name}: {takes} ◇ one of {best} exists", name = Message::from(name), takes, best);
     }
-    let gap = show_percent(certificate.gap);
+    let gap = show_at_most(certificate.gap);
     let certificate = if certificate.proven { t!("◆ shortest of these") } else { t!("◇ gap {gap}", gap) };
     t!("{name}: {takes} {certificate}", name = Message::from(name), takes, certificate)
 }

@@ -17,14 +17,8 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let bubble = show_percent(pipeline.bubble_fraction);
             // The step is longer: exposed messages and the optimizer come after it.
             let step = show_seconds(run.report.step.time_s);
-            let title = t!(
-                "{which}: {name}, pipeline {length} of a step of {step}, {bubble} bubble",
-                which,
-                name,
-                length,
-                step,
-                bubble
-            );
+            let title =
+                t!("{which}: {name}, {length} of a step of {step}, {bubble} bubble", which, name, length, step, bubble);
             (title, run.timeline())
         })
         .collect();

@@ -67,6 +67,9 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
     if mean <= 0.0 {
         return el("section", &[], &[title, muted("No node fails in this run, so none has to stand by.")]);
     }
+    if setting.nodes <= 1.0 && setting.spare_quantile.is_none() {
+        return el("section", &[], &[title, muted("A run on one node keeps no spare: it waits for the repair.")]);
+    }
     let quantile = setting.spare_quantile.unwrap_or(USUAL);
     let wanted = spares_for(mean, quantile);
     // A whole number of nodes suffices more often than is asked.
