@@ -280,29 +280,12 @@ pub fn disagreement(standings: &[RunStanding], name: impl Fn(usize) -> String) -
 
 /// Says that an allocated peak means another layout.
 pub fn wrong_layout(of: &Allocated) -> Message {
-    let sizes = [of.measured, of.predicted].map(|gib| Bytes(gib * GIB));
-    // Of the figures as they are printed, so that it follows from them.
-    let [own, layout] = sizes.map(|bytes| MemoryUnit::Gib.printed(bytes));
-    let share = if layout > 0.0 { own / layout } else { of.measured / of.predicted };
-    let percent = format!("{:.0}", (share - 1.0).abs() * 100.0);
-    let [measured, predicted] = sizes.map(|bytes| verbatim(show_bytes(bytes)));
-    let found = if share > 1.0 {
-        t!(
-            "it allocated {measured}, {percent} % more than the {predicted} of tensors that are predicted for this \
-                layout: a setting is not as stated",
-            measured,
-            percent,
-            predicted
-        )
-    } else {
-        t!(
-            "it allocated {measured}, {percent} % less than the {predicted} of tensors that are predicted for this \
-                layout: a setting is not as stated",
-            measured,
-            percent,
-            predicted
-        )
-    };
+    let [measured, predicted] = [of.measured, of.predicted].map(|gib| verbatim(show_bytes(Bytes(gib * GIB))));
+    let found = t!(
+        "it allocated {measured}; we estimated {predicted} of tensors: check layout and sequence",
+        measured,
+        predicted
+    );
     with_suspects(found, &of.suspects)
 }
 

@@ -63,10 +63,9 @@ fn splits() -> Node {
     listed("NVIDIA's rule for its three towers", &head, rows.collect())
 }
 
-/// The measured gain of 10 and 18 layers over 14 and 14.
-fn measured() -> f64 {
-    let step = |id| published(id).map_or(0.0, |(_, step)| step);
-    step("qwen2-vl-even") / step("qwen2-vl-uneven")
+/// The measured steps with 14 and 14 layers, and with 10 and 18.
+fn measured() -> [Seconds; 2] {
+    ["qwen2-vl-even", "qwen2-vl-uneven"].map(|id| Seconds(published(id).map_or(0.0, |(_, step)| step)))
 }
 
 /// Memory of the first rank without tensor parallelism by the note's formula, GB: without its projector, as printed,
@@ -107,10 +106,14 @@ fn split_row(name: &'static str, split: &Evaluation) -> Vec<Message> {
 /// The split of NVIDIA's rule, and what it gained where that was measured.
 fn rule_words(width: u64, rule: Message) -> Message {
     if width == MEASURED_WIDTH {
+        let [before, after] = measured();
         t!(
-            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
+            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs, {before} became {after}, {gain} times as \
+                fast. Those steps are far longer than this estimate of them.",
             rule,
-            gain = significant(measured(), 4)
+            before = show_seconds(before),
+            after = show_seconds(after),
+            gain = significant(before / after, 4)
         )
     } else {
         t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule)
