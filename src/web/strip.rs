@@ -160,6 +160,11 @@ pub(crate) fn ReinforcementStep() -> impl IntoView {
     view! { <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=step></div> }
 }
 
+/// True if the run whose figures are shown runs out of memory.
+pub(crate) fn unfits(state: State) -> bool {
+    state.evaluation().is_some_and(|own| own.report.memory.overall() == Verdict::Oom)
+}
+
 /// The layouts that do better; in their place what is wrong, with what mends it.
 #[component]
 pub(crate) fn Advice() -> impl IntoView {
@@ -168,7 +173,7 @@ pub(crate) fn Advice() -> impl IntoView {
     let cards = panel(state, || true, move |evaluation, unit| suggestion(evaluation, &searched(evaluation), unit));
     let unfit = move || failed(state.layout.get_value().outcome().as_ref(), state.view.unit.get());
     // What makes a run fit comes right below the answer.
-    let unfits = move || state.evaluation().is_some_and(|own| own.report.memory.overall() == Verdict::Oom);
+    let unfits = move || unfits(state);
     // Beside a proposal that fits there are no others to take; where none fits, the cards are the ways to make it fit.
     let ways = move || state.stands_in() && unfits();
     let own = move |node: Node| if state.stands_in() { Node::none() } else { node };
