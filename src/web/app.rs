@@ -83,6 +83,19 @@ fn App() -> impl IntoView {
             let _ = root.set_attribute("data-theme", theme.id());
         }
     });
+    title(state);
+    if let Some(panel) = state.view.embed {
+        return embed(state, panel);
+    }
+    set_timeout(|| _ = at_once(views_part()), SETTLED);
+    page(state).into_any()
+}
+
+/// The document's title follows the run. A browser takes about a millisecond for another one: after the first, it waits
+/// until an edit has been painted.
+fn title(state: State) {
+    let waiting = StoredValue::new(None::<String>);
+    let is_first = StoredValue::new(true);
     effect(move || {
         let verdict = match state.evaluation() {
             _ if state.is_halted() => t!("✕ cannot run"),
@@ -99,15 +112,26 @@ fn App() -> impl IntoView {
             view => view.choice().label.into(),
         };
         let parts = [verdict, name, view, verbatim("Shardscope")].into_iter();
-        let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));
-        document().set_title(&translated(title));
+        let title = translated(Message::joined(" · ", parts.filter(|part| !part.is_empty())));
+        if is_first.get_value() {
+            is_first.set_value(false);
+            return document().set_title(&title);
+        }
+        let is_waiting = waiting.try_update_value(|waiting| waiting.replace(title)).flatten().is_some();
+        // Not with a frame: a page in the background paints none, and its title is what is seen of it.
+        let show = move || {
+            if let Some(title) = waiting.try_update_value(Option::take).flatten() {
+                document().set_title(&title);
+            }
+        };
+        if !is_waiting {
+            set_timeout(show, PAINTED);
+        }
     });
-    if let Some(panel) = state.view.embed {
-        return embed(state, panel);
-    }
-    set_timeout(|| _ = at_once(views_part()), SETTLED);
-    page(state).into_any()
 }
+
+/// Time in which an edit has been painted.
+const PAINTED: Duration = Duration::from_millis(150);
 
 parts! {
     views: views_part() -> () = ();

@@ -102,7 +102,7 @@ test('memory is shown in GiB or GB', async (t) => {
   const [shown, most] = await eventually(numbers, ([, , now]) => now === 'GB');
   assert.ok(Math.abs(most / usable - 2 ** 30 / 1e9) < 0.002);
   assert.ok(Math.abs(shown / used - 2 ** 30 / 1e9) < 0.004);
-  assert.match(await page.title(), / GB /);
+  await eventually(() => page.title(), (title) => / GB /.test(title));
 });
 
 test('a figure that is clicked says where it comes from', async (t) => {

@@ -67,12 +67,19 @@ pub fn compared_card(pictures: &[Picture], unit: MemoryUnit, heading: Option<&Me
         value.and_then(|value| value.parse().ok()).unwrap_or(1.0)
     };
     let top = 144.0;
-    // As wide as the card; how high it is does not depend on its width.
-    let height = size(&stacked(pictures, unit, heading), " height");
-    let scale = ((HEIGHT - top - 12.0) / height).min(TIMELINE.1);
-    let width = INNER / scale - NAMES - RIGHT;
-    let wide: Vec<Picture> = pictures.iter().map(|picture| Picture { width, ..*picture }).collect();
-    let lanes = stacked(&wide, unit, heading);
+    let scale = |lanes: &str| ((HEIGHT - top - 12.0) / size(lanes, " height")).min(TIMELINE.1);
+    // As wide as the card. A narrow one is higher, where its key has a line of its own: smaller, it is wider again.
+    let wide = |scale: f64| {
+        let width = INNER / scale - NAMES - RIGHT;
+        let wide: Vec<Picture> = pictures.iter().map(|picture| Picture { width, ..*picture }).collect();
+        stacked(&wide, unit, heading)
+    };
+    let first_scale = scale(&stacked(pictures, unit, heading));
+    let lanes = wide(first_scale);
+    let (scale, lanes) = match scale(&lanes) {
+        smaller if smaller < first_scale => (smaller, wide(smaller)),
+        _ => (first_scale, lanes),
+    };
     let title = heading.cloned().unwrap_or_else(|| words::line(&first.evaluation.scenario.run));
     paper(&palette, &head(&title, &palette, first.catalogue), (top, scale), &lanes)
 }
@@ -143,25 +150,30 @@ mod tests {
     /// The card of a comparison has every schedule of it, with the key of its colours, and all of it lies on the card.
     #[test]
     fn the_card_of_a_comparison_has_all_its_schedules() {
-        for pp in [2, 4, 16] {
+        let all = [(Schedule::ZbH1, "ZB-H1"), (Schedule::OneFOneB, "1F1B"), (Schedule::Gpipe, "GPipe")];
+        // Few schedules are drawn large: their key has a line of its own.
+        for (pp, count, drawn) in
+            [(2, 3, 960.0), (4, 3, 960.0), (16, 3, 960.0), (4, 2, 1400.0), (4, 2, 600.0), (2, 1, 1400.0)]
+        {
             let run = |schedule| Run { pp, schedule, ..Run::default() };
-            let evaluations =
-                [Schedule::OneFOneB, Schedule::Gpipe, Schedule::ZbH1].map(|one| evaluate(&run(one)).unwrap());
-            let sums = evaluations.each_ref().map(|one| Sums::of(one.timeline()));
+            let shown = &all[..count];
+            let evaluations: Vec<_> = shown.iter().map(|(one, _)| evaluate(&run(*one)).unwrap()).collect();
+            let sums: Vec<_> = evaluations.iter().map(|one| Sums::of(one.timeline())).collect();
             let end = evaluations.iter().map(|one| one.timeline().makespan()).fold(0.0, f64::max);
             let catalogue = Catalogue::default();
             let pictures = evaluations.iter().zip(&sums).map(|(evaluation, sums)| Picture {
                 evaluation,
                 sums,
                 view: Viewport::all(end),
-                width: 960.0,
+                width: drawn,
                 rank: 0,
                 theme: Theme::Dark,
                 catalogue: &catalogue,
             });
             let card = compared_card(&pictures.collect::<Vec<_>>(), MemoryUnit::Gib, None);
-            for name in ["A  1F1B: step", "B  GPipe: step", "C  ZB-H1: step", ">weight gradient<", ">bubble<"] {
-                assert_eq!(card.matches(name).count(), 1, "{name}");
+            let titles = shown.iter().zip(["A", "B", "C"]).map(|((_, name), letter)| format!("{letter}  {name}: step"));
+            for name in titles.chain([">weight gradient<".to_owned(), ">bubble<".to_owned()]) {
+                assert_eq!(card.matches(&name).count(), 1, "{name}");
             }
             let inner = card.split("scale(").nth(2).unwrap();
             let number = |text: &str, end: &str| -> f64 { text.split(end).next().unwrap().parse().unwrap() };

@@ -435,12 +435,12 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let (track, caption) = range(step, &cost, false, ("budget.cost", scope));
     let (less, hours) = few(hours, wide);
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
-    // The second part is left out where both have no room: neither is cut.
     let hours = inline(hours).reports("budget.gpu_hours", scope);
-    let hours = el("span", &[], &[leaf("i", "dot", verbatim("· ")), hours]);
+    let hours = el("span", &[("class", "hours")], &[leaf("i", "dot", verbatim("· ")), hours]);
     let is_far = published_outside(run, &evaluation.report.step).is_some();
     let caption = if is_far { leaf("span", "outside", AS_FAR) } else { inline(caption) };
-    let caption = el("span", &[("class", "range parts")], &[caption, added(evaluation, &currency, scope), hours]);
+    // A part that has no room is left out: none is cut.
+    let caption = el("span", &[("class", "range parts")], &[caption, hours, added(evaluation, &currency, scope)]);
     let (amount, _) = cost(step.time);
     let class = if amount.chars().count() > ROOM { "value long" } else { "value" };
     let amount = strong(verbatim(amount)).reports("budget.cost", scope);

@@ -18,8 +18,9 @@ use leptos::prelude::*;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Milliseconds of computing for which keys may wait: two frames at 60 Hz.
-const LONG: f64 = 33.0;
+/// Milliseconds of computing for which keys may wait: what browsers call a long task is longer. With a frame of their own
+/// they are on the screen a little earlier, and the figures a frame later.
+const LONG: f64 = 50.0;
 
 thread_local! {
     /// Milliseconds that the last text took to become figures.

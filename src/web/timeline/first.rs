@@ -31,13 +31,35 @@ const POSITIONS: f64 = 1000.0;
 /// What says where the playhead is.
 #[derive(Clone, Copy)]
 struct Playhead {
-    /// Share of the step at which it was put by hand; it plays on from there.
+    /// Share of the step at which it stands, or was put by hand: the same part of another run's step. It plays on from
+    /// there.
     put: RwSignal<Option<f64>>,
+    head: NodeRef<Div>,
     number: NodeRef<B>,
     slider: NodeRef<Input>,
 }
 
 impl Playhead {
+    /// Share of the step at which it is drawn; none where it is hidden.
+    fn share(self) -> Option<f64> {
+        let head = self.head.get_untracked()?;
+        let here = head.get_bounding_client_rect();
+        // Hidden where motion is unwanted.
+        if here.height() == 0.0 || here.bottom() < 0.0 {
+            return None;
+        }
+        let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
+        Some(((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0))
+    }
+
+    /// Lets it stand where it is in a step of so many seconds.
+    fn stop(self, makespan: f64) {
+        if let Some(share) = self.share() {
+            self.put.set(Some(share));
+            self.say(share, makespan, true);
+        }
+    }
+
     /// Says that it is at this share of a step of so many seconds, where it came by itself or by hand.
     fn say(self, share: f64, makespan: f64, by_hand: bool) {
         let now = show_seconds(Seconds(share * makespan));
@@ -87,7 +109,14 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
             </button>
         }
     };
-    let playhead = Playhead { put: RwSignal::new(None), number: NodeRef::new(), slider: NodeRef::new() };
+    let playhead =
+        Playhead { put: RwSignal::new(None), head: NodeRef::new(), number: NodeRef::new(), slider: NodeRef::new() };
+    let pressed = move |_| {
+        if look.plays.get_untracked() {
+            playhead.stop(untrack(move || lane.makespan()));
+        }
+        look.plays.update(|plays| *plays = !*plays);
+    };
     let moved = move |event: web_sys::Event| {
         if let Ok(position) = event_target_value(&event).parse::<f64>() {
             let share = (position / POSITIONS).clamp(0.0, 1.0);
@@ -131,7 +160,7 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                     class="quiet play-button"
                     aria-label=label
                     title=label
-                    on:click=move |_| look.plays.update(|plays| *plays = !*plays)
+                    on:click=pressed
                 >
                     {text(move || if look.plays.get() { "❚❚" } else { "▶" }.to_owned())}
                 </button>
@@ -148,30 +177,20 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
     }
 }
 
-/// Says where `head` is, every [`TICK`], while it moves; where it stands, once for each step that is drawn.
-fn follow(look: TimelineLook, lane: Lane, head: NodeRef<Div>, playhead: Playhead) {
-    let share = move || {
-        let head = head.get_untracked()?;
-        let here = head.get_bounding_client_rect();
-        // Hidden where motion is unwanted.
-        if here.height() == 0.0 || here.bottom() < 0.0 {
-            return None;
-        }
-        let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
-        Some(((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0))
-    };
+/// Says where the playhead is, every [`TICK`], while it moves; where it stands, once for each step that is drawn.
+fn follow(look: TimelineLook, lane: Lane, playhead: Playhead) {
     effect(move || {
         let makespan = lane.makespan();
         if makespan > 0.0 && !look.plays.get_untracked() {
             // Where it stands is known once it is drawn.
             request_animation_frame(move || {
                 let put = || playhead.put.try_get_untracked().flatten();
-                playhead.say(share().or_else(put).unwrap_or(0.0), makespan, true);
+                playhead.say(playhead.share().or_else(put).unwrap_or(0.0), makespan, true);
             });
         }
     });
     let tick = move || {
-        if let Some(share) = share().filter(|_| look.plays.get_untracked()) {
+        if let Some(share) = playhead.share().filter(|_| look.plays.get_untracked()) {
             playhead.say(share, untrack(move || lane.makespan()), false);
         }
     };
@@ -186,13 +205,11 @@ fn over(state: State, look: TimelineLook, lane: Lane, playhead: Playhead) -> Any
     let length = move || format!("{:.3}s", played(makespan()));
     // All of the step at the scale of the window.
     let place = move |share: fn(Viewport) -> f64| format!("{:.3}%", share(look.view()) * 100.0);
-    let head = NodeRef::<Div>::new();
-    follow(look, lane, head, playhead);
-    let played_before = StoredValue::new(0.0);
+    follow(look, lane, playhead);
+    // It begins anew wherever it stood.
     let crossed = move |event: AnimationEvent| {
-        let all = f64::from(event.elapsed_time());
-        if all - played_before.get_value() >= PLAYS {
-            played_before.set_value(all);
+        if f64::from(event.elapsed_time()) >= PLAYS {
+            playhead.put.set(Some(0.0));
             look.plays.set(false);
         }
     };
@@ -250,7 +267,7 @@ fn over(state: State, look: TimelineLook, lane: Lane, playhead: Playhead) -> Any
             >
                 <div
                     class="head"
-                    node_ref=head
+                    node_ref=playhead.head
                     style:--length=length
                     style:--from=from
                     style:--at=at

@@ -144,12 +144,16 @@ impl TimelineLook {
         let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
         let lane = Lane::new(prepared(state.drawn), rank, Size::Filling(height));
         let look = Self::over(&[lane, lane]);
-        // Another run has another step: an instant beyond its end is none of it.
+        // Another run has another step: its instant is at the same part of it.
+        let before = StoredValue::new(0.0);
         effect(move || {
-            let end = lane.makespan();
-            let is_beyond = look.clock.get_untracked().is_some_and(|instant| instant > end);
-            if end > 0.0 && is_beyond {
-                look.clock.set(Some(end));
+            let (end, was) = (lane.makespan(), before.get_value());
+            if end <= 0.0 {
+                return;
+            }
+            before.set_value(end);
+            if let Some(instant) = look.clock.get_untracked().filter(|_| was > 0.0 && was != end) {
+                look.clock.set(Some((instant * (end / was)).min(end)));
             }
         });
         look
