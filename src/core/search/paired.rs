@@ -3,7 +3,7 @@
 
 use crate::memory::Verdict;
 use crate::pipeline::able::can_run;
-use crate::report::{Evaluation, evaluate};
+use crate::report::{Evaluation, MAX_OPS_AT_ONCE, effort, evaluate};
 use crate::run::{Recompute, Run};
 
 /// Pipelines that are tried: a choice.
@@ -14,6 +14,9 @@ const EXPERTS: [u64; 3] = [64, 32, 16];
 /// are full. Source: deepseek-ai/DualPipe `dualpipe.py`, which asks for as many.
 pub const FOR_PAIRS: u64 = 2;
 
+/// Ops of all layouts together that are looked at: with more a page would not answer for longer than a frame or two.
+const OPS: u64 = 10 * MAX_OPS_AT_ONCE;
+
 /// True if passes of a Run run in pairs.
 pub fn has_pairs(evaluation: &Evaluation) -> bool {
     evaluation.order.has_pairs()
@@ -21,13 +24,20 @@ pub fn has_pairs(evaluation: &Evaluation) -> bool {
 
 /// For each pipeline size the first layout that fits and whose passes run in pairs; of these the settings of the
 /// fastest. None where the schedule has no pairs, where `run` has them already and fits, or where no such layout fits.
+/// It is called between two key strokes: layouts beyond [`OPS`] are not looked at.
 pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
     let is_moe = run.model.resolve().is_ok_and(|model| model.moe.is_some());
     if !run.schedule.pairs_passes() || !is_moe {
         return None;
     }
     let fits = |one: &Evaluation| one.report.memory.overall() == Verdict::Fits && has_pairs(one);
-    if run.pp > 1 && evaluate(run).is_ok_and(|own| fits(&own)) {
+    let mut left = OPS;
+    let mut affords = |one: &Run| {
+        let rest = left.checked_sub(effort(one));
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    if !affords(run) || run.pp > 1 && evaluate(run).is_ok_and(|own| fits(&own)) {
         return None;
     }
     let able = run.abilities();
@@ -60,7 +70,7 @@ pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
         });
         // The first that fits.
         let fitting = runs.filter(|one| can_run(one) || !can_run(run)).find_map(|one| {
-            let evaluation = evaluate(&one).ok().filter(fits)?;
+            let evaluation = affords(&one).then(|| evaluate(&one).ok()).flatten().filter(fits)?;
             Some((evaluation.report.step.time_s.0, one))
         });
         if let Some((time, one)) = fitting
@@ -105,5 +115,28 @@ mod tests {
         // One whose schedule pairs nothing, and one that has pairs.
         assert_eq!(with_pairs(&Run { schedule: Schedule::OneFOneB, ..run }), None);
         assert_eq!(with_pairs(&found), None);
+    }
+
+    /// With samples of unequal lengths every micro-batch is simulated by itself: of millions nothing is tried.
+    #[test]
+    fn what_takes_long_is_not_looked_at() {
+        let run = Run {
+            model: Based::preset("deepseek-v3"),
+            gpu: Based::preset("h800-sxm-80gb"),
+            stack: Based::preset("megatron-2025"),
+            gpus: 2048,
+            tp: 8,
+            pp: 2,
+            ep: 256,
+            schedule: Schedule::DualPipe,
+            global_batch: 1 << 23,
+            microbatch_lengths: Some(vec![8192, 4096]),
+            ..Run::default()
+        };
+        assert!(effort(&run) > OPS);
+        assert_eq!(with_pairs(&run), None);
+        // Of equal ones a few are simulated, however many there are.
+        let equal = Run { pp: 16, ep: 64, microbatch_lengths: None, ..run };
+        assert!((1..OPS / 10).contains(&effort(&equal)));
     }
 }

@@ -18,8 +18,8 @@ use leptos::prelude::*;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Milliseconds of computing for which keys may wait: what browsers call a long task is longer. With a frame of their own
-/// they are on the screen a little earlier, and the figures a frame later.
+/// Milliseconds of computing for which keys may wait: what browsers call a long task is longer. With a frame of their
+/// own keys are on the screen a little earlier, and figures a frame later.
 const LONG: f64 = 50.0;
 
 thread_local! {
