@@ -7,7 +7,7 @@ use shardscope_core::advice::fit::{called, shown};
 use shardscope_core::issue::Issue;
 use shardscope_core::report::with_schedule;
 use shardscope_core::run::Value;
-use shardscope_core::run::follow::following;
+use shardscope_core::run::follow::{following, with_following};
 use shardscope_core::run::registry::{FIELDS, Field, Slot, clear_parts, field};
 use shardscope_core::search::paired::with_pairs;
 
@@ -46,7 +46,7 @@ pub fn choose(before: &Run, field: &Field, value: &Value, origin: LayoutOrigin, 
 
 /// `run` under the schedule `id` with what that needs besides.
 fn scheduled(run: &Run, id: &str, origin: LayoutOrigin) -> Option<Run> {
-    let next = run.with_texts(&with_schedule(run, id))?;
+    let next = run.with_texts(&with_following(run, with_schedule(run, id)))?;
     let fixed = with_pipeline(&next).unwrap_or(next);
     // Passes run in pairs in few layouts: where it is not the person's own, it is one of these.
     let is_own =
@@ -99,7 +99,7 @@ fn along(before: &Run, after: &Run, chosen: &Field) -> Option<Issue> {
         choice = label(chosen, after),
         settings = Message::joined(", ", named.iter().map(|field| one(field)).chain(moved))
     );
-    // Another route to adapters, a card beside a run that does not fit, keeps the length.
+    // Where the length is from: nobody stated it.
     let brings = chosen.key == "adapter.method" && after.adapter.method.is_some();
     let is_length = brings && others.iter().any(|field| field.key == "seq_len");
     let words = if is_length { t!("{set}. The length is that of QLoRA's published run", set = words) } else { words };

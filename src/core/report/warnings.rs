@@ -9,6 +9,7 @@ use crate::pipeline::Stats;
 use crate::pipeline::able::{Unable, unable};
 use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
+use crate::run::follow::{CUTS, TUNES};
 use crate::run::{EpOverlap, OneOf, Scenario};
 use crate::t;
 use crate::units::{Bytes, MemoryUnit};
@@ -153,8 +154,6 @@ fn one_way(software: Message, way: &'static str, size: u64) -> Message {
 /// Says that the software of the Run has no adapters: the figures are what they would take. The fix is software that
 /// has them, and the pipeline or the experts' ranks of the Run where it has these.
 pub(super) fn no_adapters(scenario: &Scenario) -> Option<Issue> {
-    const TUNES: &str = "hf-trainer";
-    const CUTS: &str = "megatron-2025";
     let run = &scenario.run;
     if run.is_adapted_by_its_software() {
         return None;

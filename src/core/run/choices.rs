@@ -388,6 +388,10 @@ impl Schedule {
     }
 }
 
+/// Micro-batches a pipeline rank from which on some passes run in pairs: `DualPipe` begins them once both directions
+/// are full. Source: deepseek-ai/DualPipe `dualpipe.py`, which asks for as many.
+pub const FOR_PAIRS: u64 = 2;
+
 /// Tensors that software drops where it is told to recompute selectively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selective {

@@ -1,9 +1,10 @@
 //! Settings that follow a choice: those of a fine-tuning where adapters are chosen, those that a program trains with
-//! where it is. Only what nobody set follows: a setting that stands as the format of links has it.
+//! where it is, a batch with which a schedule of pairs has pairs. Only what nobody set follows: a setting that stands as
+//! the format of links has it.
 
-use super::presets::{PUBLISHED, Trainer};
+use super::presets::{PUBLISHED, PublishedRun, Trainer};
 use super::registry::field;
-use super::{AdapterMethod, Run};
+use super::{AdapterMethod, FOR_PAIRS, Run};
 
 /// Fields and values, as a link writes them.
 type Set = Vec<(&'static str, String)>;
@@ -15,8 +16,10 @@ const TUNED: [u64; 2] = [512, 16];
 
 /// Software of pretraining that the page opens with, and that of a link that names none.
 const BEFORE_TUNING: [&str; 2] = ["megatron-2024", "megatron-2025"];
-/// Software that trains beside a quantised base.
-const TUNES: &str = "hf-trainer";
+/// Software that trains beside a quantised base, and adapters on a node or less.
+pub(crate) const TUNES: &str = "hf-trainer";
+/// Software that trains adapters in pipelines and over several nodes.
+pub(crate) const CUTS: &str = "megatron-2025";
 
 /// The published run whose software a stack is.
 const DEEPSEEK: &str = "deepseek-v3";
@@ -49,6 +52,49 @@ pub fn following(before: &Run, run: &Run, key: &str, chooses: bool) -> Set {
     }
 }
 
+/// `set`, settings that a line, a list, a button or a card asks for in place of those of `before`, with what follows the
+/// adapters or the schedule that it brings: length, batch and software that neither it nor `before` states.
+pub fn with_following(before: &Run, mut set: Set) -> Set {
+    let Some(after) = before.with_texts(&set) else { return set };
+    let mut follows = Set::new();
+    if before.adapter.method.is_none() && after.adapter.method.is_some() {
+        follows.extend(following(before, &after, "adapter.method", true));
+    }
+    if before.schedule != after.schedule {
+        follows.extend(pairing(&after));
+    }
+    for (key, text) in follows {
+        if set.iter().all(|(named, _)| *named != key) {
+            set.push((key, text));
+        }
+    }
+    set
+}
+
+/// A batch with which passes run in pairs, where the schedule of `run` pairs them and nobody set a batch: batch and
+/// length of the published run of this model under this schedule on these GPUs, else the fewest sequences with which
+/// every pipeline has as many micro-batches of one sequence as pairs ask for, whatever is cut by tensor parallelism.
+fn pairing(run: &Run) -> Set {
+    if !run.schedule.pairs_passes() || is_changed(run, "global_batch") {
+        return Set::new();
+    }
+    let question = |run: &Run| (run.model.clone(), run.gpu.clone(), run.gpus, run.schedule);
+    let named = |one: &&PublishedRun| run.model.base.is_some_and(|id| one.settings.iter().any(|set| set.contains(id)));
+    let published =
+        PUBLISHED.iter().filter(named).map(PublishedRun::run).find(|other| question(other) == question(run));
+    if let Some(other) = published {
+        let keys = ["seq_len", "global_batch"].into_iter().filter(|key| !is_changed(run, key));
+        return keys.filter_map(|key| Some((key, text(&other, key)?))).collect();
+    }
+    let batch = run.training_gpus().saturating_mul(FOR_PAIRS);
+    if batch > run.global_batch { vec![("global_batch", batch.to_string())] } else { Set::new() }
+}
+
+/// True if the field `key` of `run` has another value than the format of links.
+fn is_changed(run: &Run, key: &str) -> bool {
+    field(key).is_some_and(|field| field.is_changed(run))
+}
+
 /// The text of a field of `run`.
 fn text(run: &Run, key: &str) -> Option<String> {
     field(key)?.text(run)
@@ -72,9 +118,15 @@ pub fn set_along(run: &Run) -> Vec<&'static str> {
 
 /// Settings that adapters begin with.
 fn begun(run: &Run, method: AdapterMethod) -> Set {
-    let software = (method == AdapterMethod::Qlora).then(|| ("stack", TUNES.to_owned()));
+    let software = Some(("stack", tuner(run, method).to_owned()));
     let sizes = [("seq_len", TUNED[0].to_string()), ("global_batch", batch(run).to_string())];
     software.into_iter().chain(sizes).collect()
+}
+
+/// Software that trains `method` on the GPUs of `run` where that of the page has no adapters.
+fn tuner(run: &Run, method: AdapterMethod) -> &'static str {
+    let per_node = run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node));
+    if method == AdapterMethod::Qlora || run.gpus <= per_node { TUNES } else { CUTS }
 }
 
 /// What went with the adapters of `before` goes with them: length, batch and software are those that the page opens
@@ -86,20 +138,19 @@ fn pretraining(before: &Run) -> Set {
     gone.map(|(key, _)| (*key, text(&Run::example(), key).unwrap_or_default())).collect()
 }
 
-/// A fine-tuning's length and batch, and for a quantised base software that has one.
+/// A fine-tuning's length and batch, and software that has adapters, for a quantised base one that has such a base.
 fn tuning(run: &Run, method: AdapterMethod) -> Set {
-    let unset = |key: &str| field(key).is_some_and(|field| !field.is_changed(run));
     let mut set = Set::new();
     let is_bare = run.stack.parts == Run::default().stack.parts;
     let pretrains = run.stack.base.is_none_or(|base| BEFORE_TUNING.contains(&base));
-    let moves = method == AdapterMethod::Qlora && is_bare && pretrains;
-    if moves {
-        set.push(("stack", TUNES.to_owned()));
+    let lacks = method == AdapterMethod::Qlora || !run.stack.preset_row().has_adapters();
+    if lacks && is_bare && pretrains {
+        set.push(("stack", tuner(run, method).to_owned()));
     }
-    if unset("seq_len") && run.microbatch_lengths.is_none() && run.lengths.base.is_none() {
+    if !is_changed(run, "seq_len") && run.microbatch_lengths.is_none() && run.lengths.base.is_none() {
         set.push(("seq_len", TUNED[0].to_string()));
     }
-    if unset("global_batch") {
+    if !is_changed(run, "global_batch") {
         set.push(("global_batch", batch(run).to_string()));
     }
     set
@@ -159,6 +210,44 @@ mod tests {
         assert!(!following(&own, &all, "adapter.method", true).iter().any(|(key, _)| *key == "seq_len"));
         let many = Run { gpus: 64, ..after };
         assert!(following(&before, &many, "adapter.method", true).contains(&("global_batch", "64".to_owned())));
+    }
+
+    /// A line of words and the list of what is trained lead to one run, and what the line names stays as it says it, also
+    /// where that is what the format of links has: 8192 tokens, a batch of 256, Megatron-LM 2024.
+    #[test]
+    fn a_request_is_followed_by_what_the_list_sets_and_keeps_what_it_names() {
+        let owned = |set: &[(&'static str, &str)]| -> Set {
+            set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect()
+        };
+        for (gpus, method, software) in [
+            ("1", "qlora", "hf-trainer"),
+            ("4", "lora", "hf-trainer"),
+            ("64", "qlora", "hf-trainer"),
+            ("64", "lora", "megatron-2025"),
+        ] {
+            let before = Run::default();
+            let asked = owned(&[("adapter.method", method), ("model", "llama-3.1-70b"), ("gpus", gpus)]);
+            let typed = before.with_texts(&with_following(&before, asked)).unwrap();
+            let sized = before.with_texts(&[("model", "llama-3.1-70b"), ("gpus", gpus)]).unwrap();
+            let listed = sized.with_texts(&[("adapter.method", method)]).unwrap();
+            let listed = listed.with_texts(&following(&sized, &listed, "adapter.method", true)).unwrap();
+            assert_eq!(typed, listed);
+            assert_eq!(typed.stack.base, Some(software), "{gpus} {method}");
+            assert!(typed.is_adapted_by_its_software() && typed.seq_len == 512);
+        }
+        let stated = [("seq_len", "8192"), ("global_batch", "256"), ("stack", "megatron-2024")];
+        for (key, text) in stated {
+            let set = with_following(&Run::default(), owned(&[("adapter.method", "qlora"), (key, text)]));
+            let of_key: Vec<&str> = set.iter().filter(|(other, _)| *other == key).map(|(_, text)| &**text).collect();
+            assert_eq!(of_key, [text], "{set:?}");
+            assert_eq!(set.len(), 4, "{set:?}");
+        }
+        // A request without adapters, and one for a run that has some, is as it was.
+        let plain = owned(&[("gpus", "8")]);
+        assert_eq!(with_following(&Run::default(), plain.clone()), plain);
+        let adapted = Run::default().with_texts(&[("adapter.method", "lora")]).unwrap();
+        let other = owned(&[("adapter.method", "qlora")]);
+        assert_eq!(with_following(&adapted, other.clone()), other);
     }
 
     /// DeepSeek-V3, section 3.3: fp8; section 3.2.3: norms and up-projections are recomputed.

@@ -39,8 +39,9 @@ pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub(crate) use check::{contradictions, divides_by};
 pub use choices::{
-    Allocator, AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, GraphPart, Graphs, Leaving, Method, Module,
-    MoeDispatch, OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective, TpOverlap, Variant,
+    Allocator, AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, FOR_PAIRS, GraphPart, Graphs, Leaving,
+    Method, Module, MoeDispatch, OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective,
+    TpOverlap, Variant,
 };
 pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
 pub use kinds::{Alike, StageKinds};

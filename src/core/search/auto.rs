@@ -2,12 +2,12 @@
 //! others are those of the fastest layout that fits and that the named software can run. The search does its default
 //! work, so that every program and every machine chooses the same.
 
-use super::ladder::{CHOSEN, Failure, Ladder, LadderChoice, LadderEnd};
+use super::ladder::{CHOSEN, Failure, Ladder, LadderChoice, LadderEnd, asked};
 use super::layout_field::LayoutField;
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::run::registry::field;
-use crate::run::{OneOf, Run, Value};
+use crate::run::{Run, Value};
 use crate::t;
 use crate::units::MemoryUnit;
 
@@ -53,27 +53,8 @@ fn unfit(failure: &Failure) -> Issue {
         }
         _ => t!("no layout fits here that this software can run: {missing} are missing in the leanest", missing),
     };
-    let mut sets = Vec::new();
-    let mut add = |choice: &LadderChoice, mut set: Vec<(&'static str, String)>| {
-        if choice.run.stack != failure.run.stack {
-            set.push(("stack", choice.run.stack.preset_row().choice.id.to_owned()));
-        }
-        sets.push(set);
-    };
-    if let Some(more) = &failure.gpus {
-        add(more, vec![("gpus", more.run.gpus.to_string())]);
-    }
-    let method = |choice: &LadderChoice| {
-        let method = choice.run.adapter.method.filter(|method| failure.run.adapter.method != Some(*method));
-        method.map(|method| ("adapter.method", method.choice().id.to_owned()))
-    };
-    for adapted in &failure.adapters {
-        add(adapted, method(adapted).into_iter().collect());
-    }
-    if let Some(shorter) = &failure.shorter {
-        let length = ("seq_len", shorter.run.seq_len.to_string());
-        add(shorter, std::iter::once(length).chain(method(shorter)).collect());
-    }
+    let ways = failure.gpus.iter().chain(&failure.adapters).chain(&failure.shorter);
+    let sets: Vec<_> = ways.map(|choice| asked(&failure.run, &choice.run)).collect();
     let mut sets = sets.into_iter();
     let mut issue = Issue::error(KEY, message);
     if let Some(first) = sets.next() {

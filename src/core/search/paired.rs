@@ -4,15 +4,16 @@
 use crate::memory::Verdict;
 use crate::pipeline::able::can_run;
 use crate::report::{Evaluation, MAX_OPS_AT_ONCE, effort, evaluate};
-use crate::run::{Recompute, Run};
+use crate::run::{FOR_PAIRS, Recompute, Run};
 
 /// Pipelines that are tried: a choice.
 const RANKS: [u64; 4] = [2, 4, 8, 16];
 /// Ranks of experts that are tried after those of the Run, in this order: a choice.
 const EXPERTS: [u64; 3] = [64, 32, 16];
-/// Micro-batches a pipeline rank from which on some passes run in pairs: `DualPipe` begins them once both directions
-/// are full. Source: deepseek-ai/DualPipe `dualpipe.py`, which asks for as many.
-pub const FOR_PAIRS: u64 = 2;
+/// The batch of `run` on `dp` replicas from which on passes run in pairs: the one that its schedule asks for.
+pub fn batch_for_pairs(run: &Run, dp: u64) -> u64 {
+    dp.saturating_mul(run.micro_batch).saturating_mul(FOR_PAIRS * run.pp)
+}
 
 /// Ops of all layouts together that are looked at: with more a page would not answer for longer than a frame or two.
 const OPS: u64 = 10 * MAX_OPS_AT_ONCE;
@@ -89,7 +90,35 @@ pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::follow::with_following;
     use crate::run::{Based, Schedule};
+    use crate::search::ladder::{Ladder, LadderEnd};
+
+    /// A run that names `DualPipe` and no batch, in the layout that is chosen for it, has passes in pairs, as many
+    /// micro-batches as deepseek-ai/DualPipe asks for, and none of it is the person's: of DeepSeek-V3 on 2,048 H800 the
+    /// batch is that of its report (section 4.2: 15360 sequences of 4K), elsewhere two sequences a GPU. A batch that is
+    /// named stays.
+    #[test]
+    fn a_line_that_names_dualpipe_leads_to_passes_in_pairs() {
+        for (gpus, batch, stated) in [("2048", 15360, None), ("1024", 2048, None), ("2048", 512, Some("512"))] {
+            let named = [("model", "deepseek-v3"), ("gpus", gpus), ("gpu", "h800-sxm-80gb"), ("schedule", "dualpipe")];
+            let named = named.into_iter().chain([("stack", "deepseek-v3")]);
+            let named = named.chain(stated.map(|batch| ("global_batch", batch)));
+            let set = named.map(|(key, text)| (key, text.to_owned())).collect();
+            let run = Run::default().with_texts(&with_following(&Run::default(), set)).unwrap();
+            assert_eq!(run.global_batch, batch);
+            let LadderEnd::Chosen(choice) = Ladder::with_pins(&run, &["schedule"]).unwrap().finished() else {
+                panic!("none fits")
+            };
+            let evaluation = evaluate(&choice.run).unwrap();
+            println!("{gpus} {batch}: {:?} {}", evaluation.report.layout, evaluation.report.step.mfu);
+            println!("{:?} {}", choice.run.recompute, choice.run.pp);
+            if stated.is_none() {
+                assert!(has_pairs(&evaluation), "{gpus}");
+                assert!(evaluation.report.layout.microbatches >= FOR_PAIRS * choice.run.pp, "{gpus}");
+            }
+        }
+    }
 
     /// deepseek-ai/DualPipe asks for twice as many micro-batches as ranks: a batch of 256 on 2,048 GPUs leaves so many
     /// with tensor and context ranks of 16 together.

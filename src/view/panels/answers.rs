@@ -4,6 +4,7 @@
 use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
+use shardscope_core::run::follow::with_following;
 use shardscope_core::run::phrase::settings_named;
 use shardscope_core::run::presets::{GPUS, STACKS};
 use shardscope_core::run::registry::{Slot, field, plain};
@@ -120,6 +121,7 @@ fn largest_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
     if set.iter().any(|(key, _)| *key == "model") {
         return None;
     }
+    let set = with_following(run, set);
     let settings = said(&set, &run.with_texts(&set)?)?;
     Some((Action::SearchModels(set), t!("Largest model with {settings}: Whole run", settings)))
 }
@@ -143,7 +145,7 @@ fn said(set: &[(&'static str, String)], named: &Run) -> Option<Message> {
     Some(Message::joined(" · ", others.chain(any.then(gpus))))
 }
 
-/// Settings that `typed` names in one line, "70B QLoRA 1x L40S", and the words for them; none where they are those of
+/// Settings that `typed` names in one line, "70B QLoRA 1x L40S", with what follows them, and the words for all; none where they are those of
 /// `run`, or one alone that has a field of its own.
 fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
     let mut set = settings_named(run, typed)?;
@@ -155,6 +157,7 @@ fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
         let other = STACKS.iter().find(|stack| schedule.is_run_by(stack));
         set.extend(other.map(|stack| ("stack", stack.choice.id.to_owned())));
     }
+    let set = with_following(run, set);
     let named = run.with_texts(&set)?;
     let of_gpus = set.iter().filter(|(key, _)| ["gpus", "gpu"].contains(key)).count();
     if named == *run || set.len() == 1 && of_gpus == 0 && !ALONE.contains(&set[0].0) {
@@ -205,16 +208,35 @@ mod tests {
             ("What is the largest model", "search models"),
             ("8 H100", "apply gpus=8&gpu=h100-sxm-80gb"),
             ("2048 H800", "apply gpus=2048&gpu=h800-sxm-80gb"),
-            ("70B QLoRA 1x L40S", "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s"),
+            (
+                "70B QLoRA 1x L40S",
+                "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s\
+                    &stack=hf-trainer&seq_len=512&global_batch=16",
+            ),
+            (
+                "70B QLoRA 1x L40S, 8k tokens, batch 256, Megatron-LM 2024",
+                "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s&seq_len=8k&global_batch=256\
+                    &stack=megatron-2024",
+            ),
             (
                 "DeepSeek-V3 2048 H800 DualPipe",
                 "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3",
             ),
             ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
             ("300B tokens", "name tokens_total=300b"),
-            ("QLoRA 70B on one 48 GB card", "name adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s"),
-            ("largest LoRA on 1 RTX 4090", "search models adapter.method=lora&gpus=1&gpu=rtx-4090"),
-            ("largest model with LoRA on 1 RTX 4090", "search models adapter.method=lora&gpus=1&gpu=rtx-4090"),
+            (
+                "QLoRA 70B on one 48 GB card",
+                "name adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s\
+                    &stack=hf-trainer&seq_len=512&global_batch=16",
+            ),
+            (
+                "largest LoRA on 1 RTX 4090",
+                "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
+            ),
+            (
+                "largest model with LoRA on 1 RTX 4090",
+                "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
+            ),
             ("cheapest", "tab costs"),
             ("cheapest way to train", "tab costs"),
             ("fewest GPUs", "show whole"),
@@ -252,7 +274,8 @@ mod tests {
         assert!(html.contains("RTX 4090 24 GB"), "{html}");
         assert!(answers(&Run::default(), "largest abacus on 1 RTX 4090", str::to_owned).actions().is_empty());
         let html = answers(&Run::default(), "70b qlora 1x l40s, 300B tokens", str::to_owned).to_html();
-        for words in ["Llama 3.1 70B", "QLoRA", "1 × L40S 48 GB", "Token budget"] {
+        for words in ["Llama 3.1 70B", "QLoRA", "1 × L40S 48 GB", "Token budget", "Hugging Face Trainer", "512", "16"]
+        {
             assert!(html.contains(words), "{words}: {html}");
         }
     }

@@ -11,7 +11,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::report::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits, report};
 use shardscope_core::search::can_run;
-use shardscope_core::search::paired::FOR_PAIRS;
+use shardscope_core::search::paired::batch_for_pairs;
 use shardscope_core::traffic::{Beside, Traffic};
 
 /// Height of a lane, of the words above two of them, of the gap below, and of the axis.
@@ -75,7 +75,7 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>, unit: Mem
 fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits, unit: MemoryUnit) -> Node {
     let lacks = drawn.passes.iter().any(|pass| pass.pass == DrawnPass::Pair) && drawn.paired < SMALLEST_PRINTED;
     let (run, layout) = (&evaluation.scenario.run, &evaluation.report.layout);
-    let batch = layout.dp.saturating_mul(run.micro_batch).saturating_mul(FOR_PAIRS * run.pp);
+    let batch = batch_for_pairs(run, layout.dp);
     if !lacks || batch <= run.global_batch {
         return Node::none();
     }

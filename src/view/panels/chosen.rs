@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::words;
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
-use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched, differs_in_layout};
+use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched, asked, differs_in_layout};
 use shardscope_core::search::least_told;
 
 /// Where a layout is from.
@@ -245,52 +245,51 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
 
 /// The buttons: more GPUs, adapters, a shorter sequence.
 fn buttons(failure: &Failure) -> Vec<Node> {
-    let several = |choice: &LadderChoice, set: Vec<(&'static str, String)>, words: Message| {
+    let button = |choice: &LadderChoice, words: Message| {
         let peak = MemoryUnit::Gib.show(choice.figures.peak.bytes);
         let title =
             t!("{layout}: {peak}; a press chooses the fastest layout that fits", layout = sizes(&choice.run), peak);
-        apply("fix", set, title, words)
-    };
-    let button = |choice: &LadderChoice, key: &'static str, value: String, words: Message| {
-        several(choice, vec![(key, value)], words)
+        apply("fix", asked(&failure.run, &choice.run), title, words)
     };
     let more = failure.gpus.iter().map(|choice| {
         let gpus = choice.run.gpus;
-        button(choice, "gpus", gpus.to_string(), t!("Use {gpus} GPUs", gpus))
+        button(choice, t!("Use {gpus} GPUs", gpus))
     });
     // By another software where the Run's own does not do it.
-    let by = |choice: &LadderChoice, set: &mut Vec<(&'static str, String)>, words: Message| {
+    let by = |choice: &LadderChoice, words: Message| {
         let stack = choice.run.stack.preset_row().choice;
         if choice.run.stack == failure.run.stack {
             return words;
         }
-        set.push(("stack", stack.id.to_owned()));
         t!("{change} by {software}", change = words, software = stack.label)
     };
+    // What goes with adapters.
+    let with_batch = |run: &Run, words: Message| match run.global_batch {
+        batch if batch == failure.run.global_batch => words,
+        batch => t!("{change} in batches of {batch}", change = words, batch),
+    };
     let adapters = failure.adapters.iter().filter_map(|choice| {
-        let method = choice.run.adapter.method?.choice();
-        let mut set = vec![("adapter.method", method.id.to_owned())];
-        let words = by(choice, &mut set, t!("Train {adapter}", adapter = method.label));
-        Some(several(choice, set, words))
+        let (adapter, tokens) = (choice.run.adapter.method?.choice().label, choice.run.seq_len);
+        let words = match tokens {
+            tokens if tokens == failure.run.seq_len => t!("Train {adapter}", adapter),
+            tokens => t!("Train {adapter} on {tokens} tokens", adapter, tokens),
+        };
+        Some(button(choice, by(choice, with_batch(&choice.run, words))))
     });
     let shorter = failure.shorter.iter().map(|choice| {
         let tokens = choice.run.seq_len;
-        let mut set = vec![("seq_len", tokens.to_string())];
         let method = choice.run.adapter.method.filter(|method| failure.run.adapter.method != Some(*method));
         let words = match method.map(OneOf::choice) {
-            Some(method) => {
-                set.push(("adapter.method", method.id.to_owned()));
-                t!("Train {adapter} on {tokens} tokens", adapter = method.label, tokens)
-            }
+            Some(method) => t!("Train {adapter} on {tokens} tokens", adapter = method.label, tokens),
             None => t!("Set the sequence to {tokens}", tokens),
         };
-        let words = by(choice, &mut set, words);
+        let words = by(choice, with_batch(&choice.run, words));
         let words = match choice.figures.peak {
             peak if peak.may_run_out() => t!("{change} (may run out)", change = words),
             peak if peak.overall == Verdict::Tight => t!("{change} (tight)", change = words),
             _ => words,
         };
-        several(choice, set, words)
+        button(choice, words)
     });
     more.chain(adapters).chain(shorter).collect()
 }

@@ -532,7 +532,7 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
             reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch));
             reasons.extend(tight_length(better, own, unit));
         }
-        Gain::Adapter => reasons.extend(other_length(own, &better.run)),
+        Gain::Adapter => reasons.extend(begun_length(own, &better.run)),
         Gain::Fewest => {
             reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
             reasons.push(why_not_fewer(own, better.run.gpus));
@@ -613,30 +613,18 @@ fn why_not_fewer(own: &Run, found: u64) -> Message {
     t!("Tried before, and no layout was found that fits: {numbers} GPUs. Numbers between were not tried.", numbers)
 }
 
-/// That the list of what is trained sets another length than a card of adapters: `other` keeps the sequence of `own`,
-/// or the longest of its halves that fits, where the choice of the adapters brings a length of its own.
-fn other_length(own: &Run, other: &Run) -> Option<Message> {
+/// Where the length of a card of adapters is from: that of the published run, which follows adapters by every route
+/// where `own` states none; or the longest of its halves that fits.
+fn begun_length(own: &Run, other: &Run) -> Option<Message> {
     let adapted = Run { adapter: other.adapter.clone(), ..own.clone() };
     let set = following(own, &adapted, "adapter.method", true);
-    let begun = set.iter().find(|(key, _)| *key == "seq_len").map(|(_, tokens)| verbatim(group(tokens)))?;
-    let kept = other.seq_len == own.seq_len;
-    (set.iter().all(|(key, tokens)| *key != "seq_len" || *tokens != other.seq_len.to_string())).then(|| {
-        let tokens = verbatim(group(&other.seq_len.to_string()));
-        if kept {
-            t!(
-                "It keeps your {tokens} tokens a sequence; the list of what is trained sets {begun}, as QLoRA's \
-                    published run had.",
-                tokens,
-                begun
-            )
-        } else {
-            t!(
-                "It sets {tokens} tokens a sequence, which fit; the list of what is trained sets {begun}, \
-                    as QLoRA's published run had.",
-                tokens,
-                begun
-            )
-        }
+    let (_, begun) = set.iter().find(|(key, _)| *key == "seq_len")?;
+    let (tokens, begun) = (other.seq_len.to_string(), verbatim(group(begun)));
+    Some(if set.iter().any(|(key, text)| *key == "seq_len" && *text == tokens) {
+        t!("{begun} tokens are those of QLoRA's published run: set your own.", begun)
+    } else {
+        let tokens = verbatim(group(&tokens));
+        t!("{tokens} tokens a sequence fit; QLoRA's published run had {begun}.", tokens, begun)
     })
 }
 
@@ -672,13 +660,14 @@ fn tight_length(better: &Better, own: &Run, unit: MemoryUnit) -> Option<Message>
 /// Units of work of the largest report that a card asks for.
 const MOST_WORK: u64 = 20_000;
 
-/// "QLoRA · TP 2", with the sequence where that is another.
+/// "QLoRA · TP 2", with sequence and batch where these are others.
 fn adapter_name(other: &Run, own: &Run) -> Message {
     let method = other.adapter.method.map(|method| Message::plain(method.choice().label));
     let tokens = (other.seq_len != own.seq_len).then(|| t!("{tokens} tokens", tokens = other.seq_len));
+    let batch = (other.global_batch != own.global_batch).then(|| t!("batch {batch}", batch = other.global_batch));
     let same = Run { adapter: other.adapter.clone(), ..own.clone() };
     let layout = (other.gpus > 1).then(|| brief(other, &same));
-    Message::joined(" · ", method.into_iter().chain(tokens).chain(layout))
+    Message::joined(" · ", method.into_iter().chain(tokens).chain(batch).chain(layout))
 }
 
 /// All that differs: in the field's own terms, then every setting that these have no word for, with its value: what
@@ -743,8 +732,17 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
             after
         );
     }
+    // Adapters bring a length of their own: what it shortens is not lessened by frozen weights.
+    let of_tokens = |component: Component| {
+        let tokens = |run: &Run| run.seq_len.saturating_mul(run.micro_batch);
+        use Component::{Activations, Buffers, Overhead};
+        matches!(component, Activations | Buffers | Overhead) && tokens(other) < tokens(own)
+    };
     let differs = match better.gain {
         Gain::Length => t!("Fewer tokens in a micro-batch"),
+        Gain::Adapter if matches!(reason, Reason::Memory(component) if of_tokens(component)) => {
+            t!("Fewer tokens in a micro-batch")
+        }
         Gain::Adapter if own.adapter.method.is_none() => t!("The weights are frozen"),
         _ => relevant(own, other, reason),
     };
@@ -1094,23 +1092,38 @@ mod tests {
         assert!(!split.contains("known to be faster") && split.contains("Of 9 layouts 2 that may need"), "{split}");
     }
 
-    /// Two routes to an adapter on four RTX 4090: the list of what is trained sets the length of `QLoRA`'s published
-    /// run, 512 tokens, and a card keeps the run's own. The card says both; where both are the same it says nothing.
+    /// Every route to an adapter asks for one length and one batch where none is stated, those of `QLoRA`'s published
+    /// run (artidoro/qlora `scripts/finetune_guanaco_65b.sh`: 512 tokens): the list of what is trained, and the cards
+    /// beside a run that does not fit. The card's title has them. A length that is stated stays, on both.
     #[test]
-    fn a_card_of_adapters_says_that_the_list_sets_another_length() {
+    fn a_card_of_adapters_asks_for_what_the_list_sets() {
+        use crate::choose::choose;
+        use crate::panels::chosen::LayoutOrigin;
+        use shardscope_core::run::Value;
+        use shardscope_core::run::registry::field;
+        use shardscope_core::search::ladder::{Ladder, LadderEnd, asked};
+
         let set = [("gpu", "rtx-4090"), ("gpus", "4"), ("tp", "1"), ("pp", "1"), ("stack", "hf-trainer")];
         let base = Run::default().with_texts(&set.map(|(key, text)| (key, text.to_owned()))).unwrap();
-        for (tokens, is_said) in [(8192, true), (512, false)] {
-            let own = Run { seq_len: tokens, ..base.clone() };
-            let adapted = own.with_texts(&[("adapter.method", "lora".to_owned())]).unwrap();
-            let figures = Figures::from(&evaluate(&adapted).unwrap().report);
-            let better = Better { gain: Gain::Adapter, run: adapted, figures, cause: None };
-            let betters = Betters { list: vec![better], done: true, ..Betters::default() };
-            let searched = SearchProgressShown { done: true, betters, ..Default::default() };
-            let html = suggestion(&evaluate(&own).unwrap(), &searched, MemoryUnit::Gib).to_html();
-            let words = "It keeps your 8192 tokens a sequence; the list of what is trained sets 512, as QLoRA";
-            assert_eq!(html.contains(words), is_said, "{html}");
-            assert_eq!(html.contains("list of what is trained"), is_said, "{html}");
+        for (own, tokens) in [(base.clone(), 512), (Run { seq_len: 2048, ..base }, 2048)] {
+            let LadderEnd::Failed(failure) = Ladder::new(&own).unwrap().finished() else { panic!("it fits") };
+            assert!(!failure.adapters.is_empty());
+            for way in &failure.adapters {
+                let id = way.run.adapter.method.unwrap().choice().id;
+                let value = Value::Text(id.to_owned());
+                let listed = choose(&own, field("adapter.method").unwrap(), &value, LayoutOrigin::Chosen, true).run;
+                let pressed = own.with_texts(&asked(&failure.run, &way.run)).unwrap();
+                assert_eq!(pressed, listed, "{id}");
+                assert_eq!(pressed.seq_len, tokens);
+                let figures = Figures::from(&evaluate(&way.run).unwrap().report);
+                let better = Better { gain: Gain::Adapter, run: way.run.clone(), figures, cause: None };
+                let betters = Betters { list: vec![better], done: true, ..Betters::default() };
+                let searched = SearchProgressShown { done: true, betters, ..Default::default() };
+                let html = suggestion(&evaluate(&failure.run).unwrap(), &searched, MemoryUnit::Gib).to_html();
+                let is_begun = tokens != own.seq_len;
+                assert_eq!(html.contains("512 tokens · batch 16"), is_begun, "{html}");
+                assert_eq!(html.contains("those of QLoRA&#39;s published run"), is_begun, "{html}");
+            }
         }
     }
 

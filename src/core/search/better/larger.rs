@@ -5,7 +5,7 @@
 use crate::report::{Report, plain_report as report};
 use crate::run::Run;
 use crate::search::fastest::serves;
-use crate::search::paired::FOR_PAIRS;
+use crate::search::paired::batch_for_pairs;
 use crate::search::ranking::{Figures, cost};
 
 /// Times the batch, at most.
@@ -23,7 +23,8 @@ const WORK: u64 = 200_000;
 pub(super) fn larger_batch(run: &Run, own: &Report, told_from: f64) -> (Option<(Run, Figures)>, u64) {
     let mut spent = 1;
     // Below so many micro-batches no messages hide behind another micro-batch.
-    let lacks_pairs = run.schedule.pairs_passes() && own.layout.microbatches < FOR_PAIRS * run.pp;
+    let paired = batch_for_pairs(run, own.layout.dp);
+    let lacks_pairs = run.schedule.pairs_passes() && run.global_batch < paired;
     let is_loss = own.pipeline.bubble_fraction >= IDLE || lacks_pairs;
     if run.pp < 2 || !is_loss || run.microbatch_lengths.is_some() {
         return (None, spent);
@@ -32,10 +33,11 @@ pub(super) fn larger_batch(run: &Run, own: &Report, told_from: f64) -> (Option<(
     let present = own.step.time_s.0 / run.global_batch as f64;
     let mut best: Option<(Run, Figures)> = None;
     let mut least = present;
-    let mut times = 2;
-    while times <= MOST {
-        let larger = Run { global_batch: run.global_batch.saturating_mul(times), ..run.clone() };
-        times *= 2;
+    // Where no passes run in pairs, the batch from which on they do is the one that the schedule's warning sets.
+    let doubled = (1..=MOST.ilog2()).map(|power| run.global_batch.saturating_mul(1 << power));
+    let batches: Vec<u64> = if lacks_pairs { vec![paired] } else { doubled.collect() };
+    for global_batch in batches {
+        let larger = Run { global_batch, ..run.clone() };
         let work = cost(&larger);
         if work > WORK {
             break;

@@ -5,7 +5,9 @@ use super::rungs::rungs;
 use crate::advice::fit::shorter_sequences;
 use crate::memory::Verdict;
 use crate::report::{Peak, plain_report as report};
+use crate::run::follow::with_following;
 use crate::run::presets::{STACKS, Stack, Trainer};
+use crate::run::registry::field;
 use crate::run::{AdapterMethod, OneOf, Run};
 use crate::search::request::PlanRequest;
 use crate::sort::sort_by;
@@ -62,8 +64,18 @@ pub(super) struct Fallback {
     /// With whether a tight layout will do.
     shorter: Vec<(Run, bool)>,
     gpus: Vec<Run>,
+    /// What the climb at hand tries.
+    way: Way,
     current: Option<Box<Climb>>,
     found: Failure,
+}
+
+/// A kind of change that may make a Run fit.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Adapter,
+    Shorter,
+    Gpus,
 }
 
 impl Fallback {
@@ -74,6 +86,7 @@ impl Fallback {
             adapters: adapters(run),
             shorter: shorter(run),
             gpus: gpu_counts(run, false),
+            way: Way::Adapter,
             current: None,
             found: Failure { run: run.clone(), peak: None, gpus: None, shorter: None, adapters: Vec::new() },
         }
@@ -96,29 +109,33 @@ impl Fallback {
             let choice = climb.choice().cloned();
             self.current = None;
             if let Some(choice) = choice {
-                let base = &self.found.run;
-                if choice.run.seq_len != base.seq_len {
-                    self.shorter.clear();
-                    self.found.shorter = Some(choice);
-                } else if choice.run.gpus == base.gpus {
-                    self.adapters.retain(|run| run.stack == choice.run.stack);
-                    self.found.adapters.push(choice);
-                    let method = &base.adapter.method;
-                    self.shorter.retain(|(run, tight)| !tight && run.adapter.method == *method);
-                } else {
-                    self.gpus.clear();
-                    self.found.gpus = Some(choice);
+                match self.way {
+                    Way::Shorter => {
+                        self.shorter.clear();
+                        self.found.shorter = Some(choice);
+                    }
+                    Way::Adapter => {
+                        self.adapters.retain(|run| run.adapter.method != choice.run.adapter.method);
+                        self.found.adapters.push(choice);
+                        let method = &self.found.run.adapter.method;
+                        self.shorter.retain(|(run, tight)| !tight && run.adapter.method == *method);
+                    }
+                    Way::Gpus => {
+                        self.gpus.clear();
+                        self.found.gpus = Some(choice);
+                    }
                 }
             }
         }
-        let sure = |run: Run| (run, false);
-        let next = self.adapters.pop().map(sure).or_else(|| self.shorter.pop());
-        let next = next.or_else(|| self.gpus.pop().map(sure));
-        let over = next.is_none();
-        let climb =
-            next.and_then(|(run, tight)| if tight { Climb::with_tight(&run) } else { Climb::new(&run, &[]) }.ok());
-        self.current = climb.map(Box::new);
-        over
+        let next = self.adapters.pop().map(|run| (Way::Adapter, run, false));
+        let next = next.or_else(|| self.shorter.pop().map(|(run, tight)| (Way::Shorter, run, tight)));
+        let Some((way, run, tight)) = next.or_else(|| self.gpus.pop().map(|run| (Way::Gpus, run, false))) else {
+            return true;
+        };
+        self.way = way;
+        let climb = if tight { Climb::with_tight(&run) } else { Climb::new(&run, &[]) };
+        self.current = climb.ok().map(Box::new);
+        false
     }
 
     /// Looks at all layouts that may need least.
@@ -188,8 +205,8 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
 }
 
 /// LoRA and QLoRA, on a node or less, by the Run's software where it has adapters, then by Hugging Face's where the
-/// Run's is one of pretraining; the last is tried first. A Run with LoRA keeps it or gets `QLoRA`, one with `QLoRA`
-/// keeps it.
+/// Run's is one of pretraining, with the length and the batch that follow them; the last is tried first. A Run with LoRA
+/// keeps it or gets `QLoRA`, one with `QLoRA` keeps it.
 pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     let per_node = node(run);
     let own = run.adapter.method;
@@ -204,12 +221,25 @@ pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     let by = |stack: Option<&Stack>, method: AdapterMethod| {
         let method = ("adapter.method", method.choice().id.to_owned());
         let stack = stack.map(|stack| ("stack", stack.choice.id.to_owned()));
-        run.with_texts(&stack.into_iter().chain([method]).collect::<Vec<_>>())
+        run.with_texts(&with_following(run, stack.into_iter().chain([method]).collect()))
     };
     let stacks = other.map(Some).into_iter().chain(row.has_adapters().then_some(None));
     let methods = [AdapterMethod::Qlora, AdapterMethod::Lora].into_iter().filter(is_kept);
     let ways = stacks.flat_map(|stack| methods.clone().filter_map(move |method| by(stack, method)));
-    ways.filter(|way| way != run).collect()
+    let mut each = Vec::new();
+    for way in ways.filter(|way| way != run) {
+        if !each.contains(&way) {
+            each.push(way);
+        }
+    }
+    each
+}
+
+/// Settings with which `other` is asked for in place of `own`, a layout apart: GPUs, adapters, length, batch, software.
+pub fn asked(own: &Run, other: &Run) -> Vec<(&'static str, String)> {
+    let fields = ["gpus", "adapter.method", "seq_len", "global_batch", "stack"].into_iter().filter_map(field);
+    let moved = fields.filter(|field| field.get(own) != field.get(other));
+    moved.map(|field| (field.key, field.text(other).unwrap_or_default())).collect()
 }
 
 /// Numbers of GPUs on which no layout was found that fits before one was on `found`, the smallest first: those that the

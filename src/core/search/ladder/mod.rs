@@ -23,7 +23,7 @@ mod rungs;
 pub(in crate::search) use choosing::{ChoiceEnd, Choosing};
 pub(in crate::search) use climb::Climb;
 pub use climb::{LadderChoice, Searched};
-pub use failure::{Failure, tried_before};
+pub use failure::{Failure, asked, tried_before};
 pub(in crate::search) use failure::{adapters, gpu_counts};
 
 use super::allowance::WORK;

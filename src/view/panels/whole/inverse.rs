@@ -2,7 +2,9 @@
 
 use crate::panels::plan::rows::line;
 use crate::prelude::*;
+use shardscope_core::advice::fit::words;
 use shardscope_core::run::AdapterMethod;
+use shardscope_core::run::follow::with_following;
 use shardscope_core::run::presets::{MODELS, ModelPreset};
 use shardscope_core::search::catalogue::{CatalogueRow, TrainedModel};
 use shardscope_core::sort::sort_by;
@@ -122,8 +124,15 @@ fn with_less(own: &Run) -> Node {
         None => AdapterMethod::Lora,
         Some(AdapterMethod::Qlora) => return Node::none(),
     };
-    let press = el("button", &[("class", "link")], &[text(t!("Search with {method}", method = method.choice().label))]);
-    let set = vec![("adapter.method", method.id().to_owned())];
+    let set = with_following(own, vec![("adapter.method", method.id().to_owned())]);
+    let label = match set.as_slice() {
+        [_] => t!("Search with {method}", method = method.choice().label),
+        [_, others @ ..] => {
+            t!("Search with {method}, {settings}", method = method.choice().label, settings = words(others))
+        }
+        [] => return Node::none(),
+    };
+    let press = el("button", &[("class", "link")], &[text(label)]);
     let why = match method {
         AdapterMethod::Qlora => t!("QLoRA holds the frozen weights in 4 bits: a larger model may fit."),
         _ => t!("LoRA trains a small part of the weights: a larger model may fit."),
