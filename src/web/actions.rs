@@ -6,6 +6,7 @@ use crate::view::look::Look as Board;
 use crate::view::node::action::{BoardAction, Compare, Dialog, PanelChoice, Save};
 use crate::view::node::markup::Action;
 use crate::view::panels::chosen::LayoutOrigin;
+use crate::view::panels::strip::set_keeping_budget;
 use crate::view::views::{PanelsTab, View};
 use crate::web::browser;
 use crate::web::browser::i18n::{shown, translated};
@@ -53,8 +54,15 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
                 });
             });
         }
-        Action::Apply(set) => state.apply(&set),
+        Action::Apply(set) => {
+            let set = state.run.with_untracked(|run| set_keeping_budget(run, &set));
+            state.apply(&set);
+        }
         Action::Name(set) => name_run(state, &set),
+        Action::NameIn(tab, set) => {
+            name_run(state, &set);
+            open_tab(state, tab);
+        }
         Action::Show(view) => state.view.show(view),
         Action::Tab(tab) => open_tab(state, tab),
         Action::Step(step, sliders) => state.view.change(|view| {

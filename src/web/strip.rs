@@ -12,6 +12,7 @@ use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::{halted as halted_note, note};
 use crate::view::panels::strip::{
     budget_name, grey_budget, label_price, label_tokens, own_budget, read_price, show_budget_steps, show_tokens, strip,
+    strip_instead,
 };
 use crate::view::panels::suggest::{heading, lead, suggestion};
 use crate::view::panels::waterfall::falls;
@@ -31,7 +32,18 @@ use std::sync::Arc;
 #[component]
 pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
-    let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.scenario.run, &evaluation.report, unit));
+    let figures = panel(
+        state,
+        || true,
+        move |evaluation, unit| {
+            // A layout that is being chosen leaves the figures before it: they are not said to be another run's.
+            if state.is_halted() {
+                strip_instead(&state.instead(), &evaluation.report, unit)
+            } else {
+                strip(&evaluation.scenario.run, &evaluation.report, unit)
+            }
+        },
+    );
     let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
     let cost = panel(
         state,

@@ -3,7 +3,7 @@
 use crate::common::random::{Random, random_run};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{evaluate, report};
-use shardscope::core::run::{Based, CpComm, OneOf, Run, Schedule};
+use shardscope::core::run::{Based, CpComm, OneOf, Recompute, Run, Schedule};
 use shardscope::core::search::better::{Better, Betters, Gain, Reason};
 use shardscope::core::search::ladder::{Ladder, LadderEnd};
 use shardscope::core::search::session::{PlanQuery, PlanResult, PlanSession};
@@ -38,6 +38,8 @@ fn hold(run: &Run, betters: &Betters) {
         assert_eq!(report.memory.peak_bytes, better.figures.peak.bytes);
         assert_eq!(report.step.time_s, better.figures.time_s);
         assert!(can_run(&better.run), "{:?}", better.run.schedule);
+        let is_unfit = own.memory.overall() == Verdict::Oom;
+        assert!(better.run.is_adapted_by_its_software() || !is_unfit, "{:?}", better.gain);
         assert!(better.gain == Gain::Adapter || !kinds.contains(&better.gain), "one a kind");
         kinds.push(better.gain);
         let (time, before) = (report.step.time_s.0, own.step.time_s.0);
@@ -61,7 +63,9 @@ fn hold(run: &Run, betters: &Betters) {
             Gain::Fits | Gain::Change => assert_eq!((better.run.gpus, better.run.seq_len), (run.gpus, run.seq_len)),
             Gain::Length => {
                 assert!(better.run.seq_len < run.seq_len);
-                assert_eq!(Run { seq_len: run.seq_len, ..better.run.clone() }, *run);
+                let stack = better.run.stack.clone();
+                assert!(stack == run.stack || !run.is_adapted_by_its_software());
+                assert_eq!(Run { seq_len: run.seq_len, ..better.run.clone() }, Run { stack, ..run.clone() });
             }
             Gain::Adapter => assert!(better.run.adapter.method.is_some() && better.run.gpus == run.gpus),
             Gain::Fewest => assert_ne!(better.run.gpus, run.gpus),
@@ -82,7 +86,13 @@ fn hold(run: &Run, betters: &Betters) {
     }
     for fastest in of(Gain::Fits) {
         let time = |better: &Better| better.figures.time_s.0;
-        assert!(of(Gain::Change).all(|other| !is_told(run, time(other), time(fastest))));
+        // What goes to a host asks for memory there: the layout without it stays behind.
+        let to_host = |other: &Better| other.run.offload.leaves() && !run.offload.leaves();
+        for other in of(Gain::Change).filter(|other| is_told(run, time(other), time(fastest))) {
+            assert!(to_host(other));
+            let place = |gain| betters.list.iter().position(|better| better.gain == gain);
+            assert!(place(Gain::Change) < place(Gain::Fits));
+        }
     }
     for tight in &betters.tight {
         assert_eq!(report(&tight.run).unwrap().memory.overall(), Verdict::Tight);
@@ -111,7 +121,35 @@ fn applying_a_suggestion_gives_what_it_said() {
     assert!(suggested > 3);
 }
 
-/// Host offload is no layout of the search: a change with it that is faster than every layout leaves none called fastest.
+/// `QLoRA` of 70 B parameters on 48 GB: what offload to a host of unknown size does, full recomputation does on the GPU
+/// alone, as gradient checkpointing did on the 48 GB of `QLoRA`'s run (Dettmers et al. 2023).
+#[test]
+fn recomputation_is_offered_beside_an_offload_that_is_faster() {
+    let link = "v=1&model=llama-3.1-70b&gpu=rtx-a6000&gpus=1&tp=1&pp=1&seq_len=512&global_batch=16&stack=hf-trainer\
+        &adapter.method=qlora";
+    let run = decode(link).run;
+    let betters = betters(&run);
+    hold(&run, &betters);
+    let way = |gain: Gain| betters.list.iter().find(|better| better.gain == gain).map(|better| &better.run);
+    assert!(way(Gain::Change).unwrap().offload.leaves());
+    let fits = way(Gain::Fits).unwrap();
+    assert!(!fits.offload.leaves() && fits.recompute == Recompute::Full, "{fits:?}");
+}
+
+/// Megatron-LM by itself has no adapters (NVIDIA/Megatron-LM issue 554): every way that is offered of a run with
+/// `QLoRA` is by software that trains it, as the warning beside its field says.
+#[test]
+fn no_way_is_offered_by_software_that_trains_no_adapters() {
+    let link = "v=1&model=llama-3.1-70b&gpu=l40s&gpus=1&tp=1&pp=1&adapter.method=qlora&recompute=full";
+    let run = decode(link).run;
+    assert!(!run.is_adapted_by_its_software());
+    let betters = betters(&run);
+    hold(&run, &betters);
+    assert!(!betters.list.is_empty());
+}
+
+/// Host offload is no layout of the search: a change with it that is faster than every layout leaves none called
+/// fastest.
 #[test]
 fn the_fastest_that_fits_is_not_slower_than_the_change_beside_it() {
     let link = "v=1&gpu=rtx-4090&gpus=1&tp=1&pp=1&seq_len=2048&micro_batch=4&global_batch=16&adapter.method=lora";

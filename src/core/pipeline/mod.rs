@@ -23,6 +23,7 @@ pub mod needs;
 pub mod op;
 pub mod order;
 pub mod registry;
+pub mod release;
 pub mod request;
 pub mod row;
 mod rows;

@@ -1,6 +1,6 @@
 //! Settings that follow a choice: those of a fine-tuning where adapters are chosen, those that a program trains with
-//! where it is, a batch with which a schedule of pairs has pairs. Only what nobody set follows: a setting that stands as
-//! the format of links has it.
+//! where it is, a batch with which a schedule of pairs has pairs. Only what nobody set follows: a setting that stands
+//! as the format of links has it.
 
 use super::presets::{PUBLISHED, PublishedRun, Trainer};
 use super::registry::field;
@@ -52,8 +52,8 @@ pub fn following(before: &Run, run: &Run, key: &str, chooses: bool) -> Set {
     }
 }
 
-/// `set`, settings that a line, a list, a button or a card asks for in place of those of `before`, with what follows the
-/// adapters or the schedule that it brings: length, batch and software that neither it nor `before` states.
+/// `set`, settings that a line, a list, a button or a card asks for in place of those of `before`, with what follows
+/// the adapters or the schedule that it brings: length, batch and software that neither it nor `before` states.
 pub fn with_following(before: &Run, mut set: Set) -> Set {
     let Some(after) = before.with_texts(&set) else { return set };
     let mut follows = Set::new();
@@ -127,6 +127,13 @@ fn begun(run: &Run, method: AdapterMethod) -> Set {
 fn tuner(run: &Run, method: AdapterMethod) -> &'static str {
     let per_node = run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node));
     if method == AdapterMethod::Qlora || run.gpus <= per_node { TUNES } else { CUTS }
+}
+
+/// `run` by software that trains its adapters, where its own is known to train none; else as it is.
+pub(crate) fn by_tuner(run: &Run) -> Run {
+    let method = run.adapter.method.filter(|_| !run.is_adapted_by_its_software());
+    let set = method.map(|method| vec![("stack", tuner(run, method).to_owned())]);
+    set.and_then(|set| run.with_texts(&set)).unwrap_or_else(|| run.clone())
 }
 
 /// What went with the adapters of `before` goes with them: length, batch and software are those that the page opens
@@ -212,8 +219,8 @@ mod tests {
         assert!(following(&before, &many, "adapter.method", true).contains(&("global_batch", "64".to_owned())));
     }
 
-    /// A line of words and the list of what is trained lead to one run, and what the line names stays as it says it, also
-    /// where that is what the format of links has: 8192 tokens, a batch of 256, Megatron-LM 2024.
+    /// A line of words and the list of what is trained lead to one run, and what the line names stays as it says it,
+    /// also where that is what the format of links has: 8192 tokens, a batch of 256, Megatron-LM 2024.
     #[test]
     fn a_request_is_followed_by_what_the_list_sets_and_keeps_what_it_names() {
         let owned = |set: &[(&'static str, &str)]| -> Set {

@@ -221,6 +221,27 @@ fn first(rest: &[String]) -> Option<Named> {
     sized.or_else(|| by_name(rest)).or_else(|| by_number(rest)).or_else(filler)
 }
 
+/// Words of `text` that name no setting, where others name a model or a kind of GPU; none where every word is
+/// understood.
+pub fn not_understood(text: &str) -> Option<String> {
+    let words = words(text);
+    let mut rest = words.as_slice();
+    let (mut unknown, mut is_run) = (Vec::new(), false);
+    while let [word, others @ ..] = rest {
+        match first(rest) {
+            Some((found, used)) => {
+                is_run |= found.iter().any(|(key, _)| ["model", "gpu"].contains(key));
+                rest = &rest[used..];
+            }
+            None => {
+                unknown.push(word.as_str());
+                rest = others;
+            }
+        }
+    }
+    (is_run && !unknown.is_empty()).then(|| unknown.join(" "))
+}
+
 /// Settings that `text` names, each once, as links write them; none where a word of it names none, where one of them
 /// means nothing, or where nothing is named.
 pub fn settings_named(run: &Run, text: &str) -> Option<Vec<(&'static str, String)>> {
@@ -287,6 +308,19 @@ mod tests {
             ["", "70B on 8 abacus", "largest model", "8 H100 16 A100", "tp", "zero", "48 GB", "7B or 13B", "3"];
         for typed in unknown.into_iter().chain(["one 47 GB card", "eight", "48 GB disk"]) {
             assert_eq!(named(typed), None, "{typed}");
+        }
+    }
+
+    /// The words that keep a line from being a run, and no others.
+    #[test]
+    fn words_that_are_not_understood_are_told_apart() {
+        for (typed, unknown) in [
+            ("70B on 8 abacus", Some("8 abacus")),
+            ("8B on 4 RTX 4090, very fast please", Some("very fast please")),
+            ("8B on 4 RTX 4090", None),
+            ("zigzag pipelines", None),
+        ] {
+            assert_eq!(not_understood(typed).as_deref(), unknown, "{typed}");
         }
     }
 

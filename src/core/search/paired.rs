@@ -111,8 +111,6 @@ mod tests {
                 panic!("none fits")
             };
             let evaluation = evaluate(&choice.run).unwrap();
-            println!("{gpus} {batch}: {:?} {}", evaluation.report.layout, evaluation.report.step.mfu);
-            println!("{:?} {}", choice.run.recompute, choice.run.pp);
             if stated.is_none() {
                 assert!(has_pairs(&evaluation), "{gpus}");
                 assert!(evaluation.report.layout.microbatches >= FOR_PAIRS * choice.run.pp, "{gpus}");

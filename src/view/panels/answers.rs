@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
 use shardscope_core::run::follow::with_following;
-use shardscope_core::run::phrase::settings_named;
+use shardscope_core::run::phrase::{not_understood, settings_named};
 use shardscope_core::run::presets::{GPUS, STACKS};
 use shardscope_core::run::registry::{Slot, field, plain};
 
@@ -22,7 +22,7 @@ fn lesson(id: &str) -> Action {
     StepId::named(id).map_or(Action::Show(View::Learn(StepId::first())), |step| Action::Show(View::Learn(step)))
 }
 
-const ANSWERS: [SearchAnswer; 13] = [
+const ANSWERS: [SearchAnswer; 14] = [
     SearchAnswer {
         asked: &["largest model", "biggest model", "which model", "what can i train", "max model size"],
         title: "Largest model that trains on these GPUs: Whole run",
@@ -74,6 +74,11 @@ const ANSWERS: [SearchAnswer; 13] = [
         opens: || lesson("pipelines.gpipe"),
     },
     SearchAnswer {
+        asked: &["uneven pipeline", "uneven stages", "uneven layers", "uneven split", "unequal stages"],
+        title: "Even and uneven layers of this pipeline: Pipeline",
+        opens: || Action::Tab(PanelsTab::Pipeline),
+    },
+    SearchAnswer {
         asked: &["fastest layout", "best layout", "fastest", "parallelism", "optimal", "layout", "which parallelism"],
         title: "Fastest layouts that fit: Layouts",
         opens: || Action::Tab(PanelsTab::Layouts),
@@ -121,7 +126,7 @@ fn largest_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
     if set.iter().any(|(key, _)| *key == "model") {
         return None;
     }
-    let set = with_following(run, set);
+    let set = followed(run, set);
     let settings = said(&set, &run.with_texts(&set)?)?;
     Some((Action::SearchModels(set), t!("Largest model with {settings}: Whole run", settings)))
 }
@@ -145,8 +150,18 @@ fn said(set: &[(&'static str, String)], named: &Run) -> Option<Message> {
     Some(Message::joined(" · ", others.chain(any.then(gpus))))
 }
 
-/// Settings that `typed` names in one line, "70B QLoRA 1x L40S", with what follows them, and the words for all; none where they are those of
-/// `run`, or one alone that has a field of its own.
+/// `set`, which a line names, with what follows its adapters or its schedule; also where `run` has the same.
+fn followed(run: &Run, set: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+    let without: Vec<_> = ["adapter.method", "schedule"]
+        .into_iter()
+        .filter(|key| set.iter().any(|(named, _)| named == key))
+        .map(|key| (key, field(key).and_then(|field| field.text(&Run::default())).unwrap_or_default()))
+        .collect();
+    with_following(&run.with_texts(&without).unwrap_or_else(|| run.clone()), set)
+}
+
+/// Settings that `typed` names in one line, "70B QLoRA 1x L40S", with what follows them, and the words for all; none
+/// where they are those of `run`, or one alone that has a field of its own.
 fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
     let mut set = settings_named(run, typed)?;
     let named = run.with_texts(&set)?;
@@ -157,17 +172,39 @@ fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
         let other = STACKS.iter().find(|stack| schedule.is_run_by(stack));
         set.extend(other.map(|stack| ("stack", stack.choice.id.to_owned())));
     }
-    let set = with_following(run, set);
-    let named = run.with_texts(&set)?;
     let of_gpus = set.iter().filter(|(key, _)| ["gpus", "gpu"].contains(key)).count();
-    if named == *run || set.len() == 1 && of_gpus == 0 && !ALONE.contains(&set[0].0) {
+    if set.len() == 1 && of_gpus == 0 && !ALONE.contains(&set[0].0) {
         return None;
     }
+    let set = followed(run, set);
+    let named = run.with_texts(&set).filter(|named| named != run)?;
     let settings = said(&set, &named)?;
     if of_gpus == set.len() {
         return Some((Action::Apply(set), t!("This run on {gpus}", gpus = settings)));
     }
     Some((Action::Name(set), t!("Set {settings}", settings)))
+}
+
+/// Words for stages of unequal layers, and those that may follow them.
+const UNEVEN: [&str; 3] = ["uneven", "unequal", "imbalanced"];
+const OF_UNEVEN: [&str; 7] = ["pipeline", "pipelines", "stage", "stages", "layer", "layers", "split"];
+
+/// A run in one line that asks for uneven stages, "Qwen2-VL-72B 64 H20 uneven pipeline": it is set, and the splits of
+/// its layers are compared.
+fn uneven_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
+    let mut words: Vec<&str> = typed.split_whitespace().collect();
+    let at = words.iter().position(|word| UNEVEN.contains(word))?;
+    words.remove(at);
+    while words.get(at).is_some_and(|word| OF_UNEVEN.contains(word)) {
+        words.remove(at);
+    }
+    match run_named(run, &words.join(" "))? {
+        (Action::Name(set) | Action::Apply(set), words) => {
+            let title = t!("{run}, then even and uneven layers: Pipeline", run = words);
+            Some((Action::NameIn(PanelsTab::Pipeline, set), title))
+        }
+        _ => None,
+    }
 }
 
 /// Answers to `typed`, each a button that opens it; nothing where it asks for a setting alone. `translated`: a title in
@@ -184,10 +221,12 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
     let button = |action: Action, title: Message| {
         el("li", &[], &[el("button", &[("class", "link")], &[text(title)]).on(action)])
     };
-    let named =
-        largest_named(run, &typed).or_else(|| run_named(run, &typed)).map(|(action, title)| button(action, title));
+    let named = largest_named(run, &typed).or_else(|| uneven_named(run, &typed)).or_else(|| run_named(run, &typed));
+    let named = named.map(|(action, title)| button(action, title));
     let found = ANSWERS.iter().filter(is_found).map(|answer| button((answer.opens)(), answer.title.into()));
-    let found: Vec<Node> = named.into_iter().chain(found).collect();
+    let unknown = || Some(leaf("li", "muted", t!("Not understood: {words}.", words = not_understood(&typed)?)));
+    let unknown = if named.is_none() && settings_named(run, &typed).is_none() { unknown() } else { None };
+    let found: Vec<Node> = named.into_iter().chain(found).chain(unknown).collect();
     if found.is_empty() { Node::none() } else { el("ul", &[("class", "answers")], &found) }
 }
 
@@ -220,7 +259,8 @@ mod tests {
             ),
             (
                 "DeepSeek-V3 2048 H800 DualPipe",
-                "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3",
+                "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3\
+                    &seq_len=4096&global_batch=15360",
             ),
             ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
             ("300B tokens", "name tokens_total=300b"),
@@ -237,6 +277,9 @@ mod tests {
                 "largest model with LoRA on 1 RTX 4090",
                 "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
             ),
+            ("Qwen2-VL-72B 64 H20 uneven pipeline", "name in pipeline model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
+            ("uneven pipeline 16 H100", "name in pipeline gpus=16&gpu=h100-sxm-80gb"),
+            ("uneven stages", "tab pipeline"),
             ("cheapest", "tab costs"),
             ("cheapest way to train", "tab costs"),
             ("fewest GPUs", "show whole"),
@@ -255,6 +298,16 @@ mod tests {
             let found = opened(typed);
             assert!(found.iter().any(|one| one == action), "{typed}: {found:?}");
         }
+        // Whatever the page shows, one line means one run.
+        let set = [("adapter.method", "qlora"), ("schedule", "dualpipe"), ("model", "mixtral-8x7b"), ("pp", "2")];
+        let other = Run::default().with_texts(&set).unwrap();
+        for typed in ["70B QLoRA 1x L40S", "DeepSeek-V3 2048 H800 DualPipe DeepSeek"] {
+            let of = |run: &Run| match answers(run, typed, str::to_owned).actions().first() {
+                Some(Action::Name(set)) => set.clone(),
+                other => panic!("{typed}: {other:?}"),
+            };
+            assert_eq!(of(&run), of(&other));
+        }
         let lesson = opened("bubble");
         assert!(lesson.iter().any(|one| one.contains("pipelines.gpipe")), "{lesson:?}");
         // A setting's name is no question.
@@ -272,7 +325,14 @@ mod tests {
         // Of the cards of a size one is taken, and the button says which.
         let html = answers(&Run::default(), "largest LoRA on a 24 GB card", str::to_owned).to_html();
         assert!(html.contains("RTX 4090 24 GB"), "{html}");
-        assert!(answers(&Run::default(), "largest abacus on 1 RTX 4090", str::to_owned).actions().is_empty());
+        // Words that name no setting keep it from being set, and are said.
+        for (typed, said) in
+            [("largest abacus on 1 RTX 4090", "abacus."), ("8B on 4 RTX 4090 zigzag", "Not understood: zigzag.")]
+        {
+            let answer = answers(&Run::default(), typed, str::to_owned);
+            assert!(answer.actions().iter().all(|action| !matches!(action, Action::Name(_) | Action::Apply(_))));
+            assert!(answer.to_html().contains(said), "{}", answer.to_html());
+        }
         let html = answers(&Run::default(), "70b qlora 1x l40s, 300B tokens", str::to_owned).to_html();
         for words in ["Llama 3.1 70B", "QLoRA", "1 × L40S 48 GB", "Token budget", "Hugging Face Trainer", "512", "16"]
         {

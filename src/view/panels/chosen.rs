@@ -3,9 +3,13 @@
 
 use crate::prelude::*;
 use crate::words;
+use shardscope_core::advice::fit::label;
+use shardscope_core::issue::{Fix, Issue};
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
-use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched, asked, differs_in_layout};
+use shardscope_core::search::ladder::{
+    Failure, LadderChoice, LadderEnd, Searched, asked, asks_anew, differs_in_layout, may_change,
+};
 use shardscope_core::search::least_told;
 
 /// Where a layout is from.
@@ -61,6 +65,29 @@ impl LayoutOrigin {
             Self::Yours => "Layout: yours",
         }
     }
+}
+
+/// True if a layout that follows the Run is chosen for `now` after `before`, whose layout is from `origin`.
+pub fn is_chosen_anew(before: &Run, now: &Run, origin: LayoutOrigin) -> bool {
+    let asks = asks_anew(before, now) || origin == LayoutOrigin::Chosen && may_change(before, now);
+    asks && !differs_in_layout(before, now)
+}
+
+/// `issues` of `run`, whose layout is from `origin` and follows it: a fix after which another layout is chosen says so.
+pub fn saying_what_is_chosen(run: &Run, origin: LayoutOrigin, issues: &[Issue]) -> Vec<Issue> {
+    let chooses = |fix: &Fix| run.with_texts(&fix.set).is_some_and(|after| is_chosen_anew(run, &after, origin));
+    let said = |mut fix: Fix| {
+        if chooses(&fix) {
+            fix.label = Some(t!("{change}; the layout is chosen anew", change = label(&fix)));
+        }
+        fix
+    };
+    let of = |issue: &Issue| Issue {
+        fix: issue.fix.clone().map(said),
+        or: issue.or.clone().map(|fix| Box::new(said(*fix))),
+        ..issue.clone()
+    };
+    issues.iter().map(of).collect()
 }
 
 /// The layout of a Run as the pill speaks of it.
@@ -310,6 +337,34 @@ mod tests {
 
     fn whose(origin: LayoutOrigin, outcome: Option<&LadderEnd>, gain: Option<f64>) -> Node {
         chip(&Whose { origin, waits: false, outcome, gain, peak: None, of_link: false })
+    }
+
+    /// DeepSeek-V3 with `DualPipe` and a batch of 256 on 2,048 H800: the warning's fix sets the batch that the card
+    /// beside it names, and while the layout follows the run the fix says that another layout comes with it. A fix of
+    /// the layout itself says nothing of the kind.
+    #[test]
+    fn a_fix_that_brings_another_layout_says_so() {
+        let set = [
+            ("model", "deepseek-v3"),
+            ("gpu", "h800-sxm-80gb"),
+            ("gpus", "2048"),
+            ("tp", "8"),
+            ("pp", "2"),
+            ("ep", "256"),
+            ("schedule", "dualpipe"),
+            ("stack", "deepseek-v3"),
+            ("recompute", "full"),
+        ];
+        let run = Run::default().with_texts(&set).unwrap();
+        let warnings = shardscope_core::report::report(&run).unwrap().warnings;
+        let asks = |issue: &&Issue| issue.message.to_string().contains("run in pairs");
+        let said = saying_what_is_chosen(&run, LayoutOrigin::Chosen, &warnings);
+        let fix = said.iter().find(asks).unwrap().fix.clone().unwrap();
+        assert_eq!(fix.set, [("global_batch", "512".to_owned())]);
+        assert_eq!(label(&fix).to_string(), "Set Global batch to 512; the layout is chosen anew");
+        let fix = Issue::warning("pp", "short").with_fixes(vec![("pp", "4".to_owned())]);
+        let said = saying_what_is_chosen(&run, LayoutOrigin::Chosen, &[fix.clone()]);
+        assert_eq!(said, [fix]);
     }
 
     #[test]

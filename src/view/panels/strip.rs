@@ -1,6 +1,7 @@
 //! The answer: does it fit, how long is a step, what does it yield and cost, each with its range. Every figure has four
 //! rows of fixed height: name, figure, range, caption.
 
+use super::issues::Instead;
 use super::rl::questions;
 use crate::node::figure::Scope;
 use crate::prelude::*;
@@ -11,6 +12,7 @@ use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::Memory;
 use shardscope_core::rl::{RlStep, predict};
 use shardscope_core::run::presets::{PublishedRun, published};
+use shardscope_core::run::registry::field;
 use shardscope_core::time::Step;
 use shardscope_core::units::{count_to, group, seconds_like, show_off};
 use shardscope_core::whole_run::{WholeRunFigure, figures, setting};
@@ -31,6 +33,33 @@ pub fn budget_tokens(run: &Run) -> f64 {
 /// learning.
 pub(crate) fn assumed_tokens(run: &Run) -> Option<f64> {
     (run.tokens_total.is_none() && run.rl.algorithm.is_none()).then(|| budget_tokens(run))
+}
+
+/// `other`, a remedy for `own`, with the tokens that `own` assumes where it would assume others: more GPUs or fewer do
+/// not change what is trained.
+#[must_use]
+pub fn keeping_budget(own: &Run, other: Run) -> Run {
+    match (assumed_tokens(own), assumed_tokens(&other)) {
+        (Some(tokens), Some(others)) if tokens.to_bits() != others.to_bits() => {
+            Run { tokens_total: Some(tokens), ..other }
+        }
+        _ => other,
+    }
+}
+
+/// `set`, settings of a remedy for `own`, with the tokens of [`keeping_budget`] where it sets the number of GPUs.
+#[must_use]
+pub fn set_keeping_budget(own: &Run, set: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
+    let mut set = set.to_vec();
+    let is_of_gpus = set.iter().any(|(key, _)| *key == "gpus");
+    if let Some(other) = own.with_texts(&set).filter(|_| is_of_gpus)
+        && let kept = keeping_budget(own, other.clone())
+        && kept != other
+        && let Some(text) = field("tokens_total").and_then(|field| field.text(&kept))
+    {
+        set.push(("tokens_total", text));
+    }
+    set
 }
 
 /// What the tokens or steps of the budget of `run` are, where it has none of its own.
@@ -91,8 +120,23 @@ const ROOM: usize = 5;
 /// The key figures of `run` and its report but that of the budget; each opens its formula. Of reinforcement learning
 /// they are of a whole step, with what is generated.
 pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
+    strip_with(run, report, memory(run, &report.memory, unit, None))
+}
+
+/// [`strip`] of the Run that is shown in place of one that cannot be evaluated: its verdict says whose it is.
+pub fn strip_instead(instead: &Instead, report: &Report, unit: MemoryUnit) -> Node {
+    let (run, whose) = match instead {
+        Instead::Nothing => return Node::none(),
+        Instead::Last(run) => (run, t!("Last run that worked: fullest GPU")),
+        Instead::Proposal(run, _) => (run, t!("In the proposed layout: fullest GPU")),
+    };
+    strip_with(run, report, memory(run, &report.memory, unit, Some(whose)))
+}
+
+/// The key figures beside that of the memory.
+fn strip_with(run: &Run, report: &Report, memory: Node) -> Node {
     if run.rl.algorithm.is_some() {
-        return strip_of_rl(run, report, unit);
+        return strip_of_rl(run, report, memory);
     }
     let step = &report.step;
     let ranged = RangedTime::from(step);
@@ -124,7 +168,7 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
     };
     let seconds = |seconds: Seconds| parted(&seconds_like(seconds, step.time_s, digits(wide)));
     Node::from_iter([
-        memory(run, &report.memory, unit),
+        memory,
         match published_step {
             None => figure(time, "step.time_s", Figure::Step, &seconds, false),
             Some(theirs) => {
@@ -141,8 +185,7 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
 }
 
 /// The key figures of a step of reinforcement learning; where settings are missing, buttons that lead to them.
-fn strip_of_rl(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
-    let memory = memory(run, &report.memory, unit);
+fn strip_of_rl(run: &Run, report: &Report, memory: Node) -> Node {
     let step = match predict(run) {
         Ok(step) => step,
         Err(issues) => return Node::from_iter([memory, asked(&issues)]),
@@ -208,8 +251,8 @@ fn value((number, unit): &Part, field: &'static str, scope: &Scope) -> Node {
 }
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity; of a run that is known
-/// to have run, what the verdict leaves out.
-fn memory(run: &Run, memory: &Memory, unit: MemoryUnit) -> Node {
+/// to have run, what the verdict leaves out. `of`: whose it is, where it is not of the Run as entered.
+fn memory(run: &Run, memory: &Memory, unit: MemoryUnit, of: Option<Message>) -> Node {
     let (class, mark) = words::sign(memory.verdict);
     let peak = memory.peak();
     let (capacity, whose) = (memory.capacity_bytes, Scope::run());
@@ -244,10 +287,10 @@ fn memory(run: &Run, memory: &Memory, unit: MemoryUnit) -> Node {
             )
         }
     });
-    let name = match memory.peak_phase() {
+    let name = of.unwrap_or_else(|| match memory.peak_phase() {
         Some(phase) => t!("Memory of the fullest phase: {phase}", phase = phase.name),
         None => t!("Memory of the fullest GPU, rank {rank}", rank = memory.peak_stage),
-    };
+    });
     let mut cells = vec![
         leaf("span", "name", name),
         el("span", &[("class", "value")], &value),
@@ -766,6 +809,42 @@ mod tests {
         assert_eq!(label(&entered), "5 B");
         let words = grey_budget(&entered, &shown).to_html();
         assert!(words.contains("grey: 1 T tokens at $2.00 per GPU-hour"), "{words}");
+    }
+
+    /// A remedy that goes from a node to several, or back, keeps the budget that the page shows: 1 T tokens of a
+    /// pretraining in place of 1 B of a fine-tuning would read as a price 1000 times as high. What is set stays.
+    #[test]
+    fn a_remedy_with_other_gpus_keeps_the_budget() {
+        for (gpus, others) in [(4, 16), (64, 8), (8, 16), (64, 128)] {
+            let own = Run { gpus, ..Run::default() };
+            let set = set_keeping_budget(&own, &[("gpus", others.to_string())]);
+            let after = own.with_texts(&set).unwrap();
+            assert!(after.gpus == others && (budget_tokens(&after) / budget_tokens(&own) - 1.0).abs() < 1e-12);
+            assert_eq!(after, keeping_budget(&own, Run { gpus: others, ..own.clone() }));
+            let typed = Run { tokens_total: Some(3e10), ..own };
+            let after = typed.with_texts(&set_keeping_budget(&typed, &[("gpus", others.to_string())])).unwrap();
+            assert_eq!(after.tokens_total, typed.tokens_total);
+        }
+        // Another setting is no remedy of that kind: taken back, adapters take their budget along.
+        assert_eq!(set_keeping_budget(&Run::default(), &[("adapter.method", "lora".to_owned())]).len(), 1);
+    }
+
+    /// A verdict under a sentence that cannot be evaluated says whose it is; the figures are those of that run.
+    #[test]
+    fn a_verdict_of_another_run_says_whose_it_is() {
+        let run = Run::default();
+        let evaluation = evaluate(&run).unwrap();
+        let own = strip(&run, &evaluation.report, MemoryUnit::Gib);
+        let peak = evaluation.report.memory.peak();
+        for (instead, words) in [
+            (Instead::Last(Box::new(run.clone())), "Last run that worked: fullest GPU"),
+            (Instead::Proposal(Box::new(run.clone()), peak), "In the proposed layout: fullest GPU"),
+        ] {
+            let shown = strip_instead(&instead, &evaluation.report, MemoryUnit::Gib);
+            assert!(shown.to_html().contains(words) && !own.to_html().contains(words));
+            assert_eq!(shown.marked_figures(), own.marked_figures());
+        }
+        assert_eq!(strip_instead(&Instead::Nothing, &evaluation.report, MemoryUnit::Gib), Node::none());
     }
 
     /// A step of reinforcement learning generates, scores and trains: the key figures are of all of it, and the price

@@ -2,12 +2,14 @@
 //! change.
 
 use super::changes::changes;
+use super::strip::keeping_budget;
 use super::uneven::short;
 use super::waterfall::{main_loss, part_words};
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::words;
+use shardscope_core::pipeline::release::needed_release;
 use shardscope_core::report::{report, work};
 use shardscope_core::rl::{TOLD_APART, predict};
 use shardscope_core::run::Recompute;
@@ -189,6 +191,9 @@ const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static str, &'stati
     }
 }
 
+/// As [`kind`], of a layout that fits where a change beside it is faster by the memory of the host.
+const WITHOUT_HOST: (&str, &str) = ("Fits without the host's memory", "c-forward");
+
 /// As [`kind`], of a sequence that was halved until some layout fits.
 const SHORTENED: (&str, &str) = ("Shorter sequence, any layout", "c-activations");
 
@@ -304,7 +309,7 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let (fits, time) = (words::fits(&figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
     let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name.clone(), fits, time);
     let rest = Message::joined(" ", [rest, why_not_fewer(own, better.run.gpus)]);
-    let take = load("", &better.run, name, &[text("Use")]);
+    let take = load("", &keeping_budget(own, better.run.clone()), name, &[text("Use")]);
     // The Run fits on its own GPUs by the cards above.
     let what = if better.run.gpus > own.gpus { MORE_GPUS } else { "Fewest GPUs" };
     let parts = [text(what), text(": "), gpus, text(" "), inline(rest), text(" "), take];
@@ -435,7 +440,15 @@ pub fn names(list: &[&Better], own: &Run) -> Vec<Message> {
 /// The cards of `list` beside a step of `step_s`.
 fn cards_of(evaluation: &Evaluation, step_s: Seconds, list: &[&Better], unit: MemoryUnit) -> Vec<Node> {
     let names = names(list, &evaluation.scenario.run);
-    list.iter().zip(names).map(|(better, name)| card(evaluation, step_s, better, name, unit).view()).collect()
+    let has_faster = |better: &Better| {
+        let is_faster = |other: &&Better| other.figures.time_s.0 < better.figures.time_s.0;
+        better.gain == Gain::Fits && list.iter().any(|other| other.gain == Gain::Change && is_faster(other))
+    };
+    let card = |(better, name): (&&Better, Message)| {
+        let card = card(evaluation, step_s, better, name, unit);
+        if has_faster(better) { Card { kind: WITHOUT_HOST, ..card } } else { card }
+    };
+    list.iter().zip(names).map(|pair| card(pair).view()).collect()
 }
 
 /// The card of a layout that is called `name`, beside a step of `step_s`.
@@ -452,7 +465,7 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
     Card {
         gain: better.gain,
         kind: if is_own { SHORTENED } else { kind(better.gain, changed == 1, better.run.gpus > own.gpus) },
-        run: Arc::new(better.run.clone()),
+        run: Arc::new(keeping_budget(own, better.run.clone())),
         name,
         figure,
         field: match better.gain {
@@ -540,8 +553,11 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
         _ => {}
     }
     reasons.extend(assumed_host(own, &better.run, unit));
+    let needed = needed_release(&better.run).filter(|_| needed_release(own).is_none());
+    reasons.extend(needed.map(|release| t!("Such stages need Megatron Core {release} or later.", release)));
     match better.gain {
-        Gain::Adapter | Gain::Length if better.run.stack != own.stack => {
+        // The title of a change has it.
+        gain if gain != Gain::Change && better.run.stack != own.stack => {
             let software = verbatim(better.run.stack.preset_row().choice.label);
             reasons.push(t!("By {software}.", software));
         }

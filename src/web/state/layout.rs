@@ -4,8 +4,8 @@ use super::history::History;
 use super::view::Viewed;
 use crate::core::run::Run;
 use crate::core::search::auto::of_layout;
-use crate::core::search::ladder::{Ladder, LadderEnd, asks_anew, differs_in_layout, may_change};
-use crate::view::panels::chosen::LayoutOrigin;
+use crate::core::search::ladder::{Ladder, LadderEnd, differs_in_layout};
+use crate::view::panels::chosen::{LayoutOrigin, is_chosen_anew};
 use crate::web::browser::html::effect;
 use crate::web::late::{at_once, parts};
 use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
@@ -64,7 +64,7 @@ impl ChosenLayout {
                 Some(before)
                     if view.follows.get()
                         && accepted.as_ref() != Some(&now)
-                        && follows(before, &now, origin.get_untracked()) =>
+                        && is_chosen_anew(before, &now, origin.get_untracked()) =>
                 {
                     before.clone()
                 }
@@ -199,6 +199,11 @@ impl ChosenLayout {
         self.run.set(chosen);
     }
 
+    /// Where the layout is from, while it follows the Run.
+    pub fn followed(self) -> Option<LayoutOrigin> {
+        self.view.get_value().follows.get().then(|| self.origin.get())
+    }
+
     /// Lets the layout of `run`, which is from `origin`, stand.
     pub fn accept(self, run: &Run, origin: LayoutOrigin) {
         self.accepted.set(Some(run.clone()));
@@ -271,10 +276,4 @@ impl ChosenLayout {
 /// The Run is not the one that is shown.
 fn differ(run: RwSignal<Run>, settled: Memo<Run>) -> bool {
     run.with(|run| settled.with(|settled| run != settled))
-}
-
-/// True if a layout is chosen for `now` after `before`, whose layout is from `origin`.
-fn follows(before: &Run, now: &Run, origin: LayoutOrigin) -> bool {
-    let asks = asks_anew(before, now) || origin == LayoutOrigin::Chosen && may_change(before, now);
-    asks && !differs_in_layout(before, now)
 }

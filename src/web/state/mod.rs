@@ -19,7 +19,7 @@ use crate::core::run::{Run, Scenario};
 use crate::core::search::ladder::asks_anew;
 use crate::io::link::{self, Decoded};
 use crate::view::choose::fixed_chunks;
-use crate::view::panels::chosen::LayoutOrigin;
+use crate::view::panels::chosen::{LayoutOrigin, saying_what_is_chosen};
 use crate::view::panels::issues::{Instead, entered, is_of_budget};
 use crate::web::browser;
 use crate::web::browser::html::effect;
@@ -120,7 +120,7 @@ impl State {
                 layout.weigh();
             }
         });
-        let issues = Memo::new(move |_| [of_run(shown, notices, run), refused(notices, run, shown)].concat());
+        let issues = Memo::new(move |_| [of_run(shown, notices, run, layout), refused(notices, run, shown)].concat());
         let painted = painted(shown);
         let (drawn, undrawable) = drawn(move || painted.get());
         Self {
@@ -233,7 +233,7 @@ impl State {
     /// Issues without a place of their own: the first error stands above the figures, refusals of a link above all.
     pub(crate) fn noted(&self) -> Vec<Issue> {
         let fault = self.fault();
-        let mut issues = of_run(self.shown, self.notices, self.run);
+        let mut issues = of_run(self.shown, self.notices, self.run, self.layout.get_value());
         issues.retain(|issue| Some(issue) != fault.as_ref());
         issues
     }
@@ -308,9 +308,12 @@ fn without_zeros(text: &str) -> String {
 }
 
 /// Errors of the Run, or warnings where it has none.
-fn of_run(shown: Memo<Shown>, notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
+fn of_run(shown: Memo<Shown>, notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>, layout: ChosenLayout) -> Vec<Issue> {
     shown.with(|shown| match &shown.evaluation {
-        Some(evaluation) if shown.errors.is_empty() => evaluation.warnings().to_vec(),
+        Some(evaluation) if shown.errors.is_empty() => match layout.followed() {
+            Some(origin) => saying_what_is_chosen(&evaluation.scenario.run, origin, evaluation.warnings()),
+            None => evaluation.warnings().to_vec(),
+        },
         _ => entered(&shown.errors, &untaken(notices, run)),
     })
 }

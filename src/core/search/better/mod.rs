@@ -190,7 +190,9 @@ impl Improving {
             (self.equal, self.found.tight) = (equal, tight);
         }
         if verdict == Verdict::Oom {
-            // Its time is that of a Run that does not run: the fastest that fits is what helps.
+            // Its time is that of a Run that does not run: the fastest that fits is what helps, where its software
+            // trains what it asks for.
+            let fastest = fastest.filter(|_| self.run.is_adapted_by_its_software());
             if let Some(found) = &fastest {
                 self.add(Gain::Fits, found);
             }
@@ -249,14 +251,24 @@ impl Improving {
         spent.unwrap_or(1)
     }
 
-    /// Takes out the fastest layout that fits where a change keeps the layout, trains the same and is faster: what goes
-    /// to the host is no layout of the search.
+    /// Takes out the fastest layout that fits where a change keeps the layout, trains the same and is faster; one that
+    /// moves to a host what the Run keeps on its GPUs asks for memory there that may be missing, so that the layout
+    /// stays behind it.
     fn drop_slower_fit(&mut self) {
         let time = |better: &Better| better.figures.time_s.0;
-        let changed = self.found.list.iter().find(|better| better.gain == Gain::Change).map(time);
-        if let Some(changed) = changed {
-            let run = &self.run;
-            self.found.list.retain(|better| better.gain != Gain::Fits || !is_told(run, changed, time(better)));
+        let place = |gain: Gain| self.found.list.iter().position(|better| better.gain == gain);
+        let (Some(fit), Some(change)) = (place(Gain::Fits), place(Gain::Change)) else { return };
+        let [fitting, changed] = [fit, change].map(|at| &self.found.list[at]);
+        if !is_told(&self.run, time(changed), time(fitting)) {
+            return;
+        }
+        if changed.run.offload.leaves() && !self.run.offload.leaves() {
+            if fit < change {
+                let fitting = self.found.list.remove(fit);
+                self.found.list.insert(change, fitting);
+            }
+        } else {
+            self.found.list.remove(fit);
         }
     }
 

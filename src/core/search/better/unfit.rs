@@ -6,6 +6,7 @@ use crate::advice::fit::{Base, FitSearch, LIMIT, Suggestion, shorter_sequences};
 use crate::memory::Verdict;
 use crate::report::{evaluate, plain_report as report};
 use crate::run::Run;
+use crate::run::follow::by_tuner;
 use crate::search::fastest::{Fastest, faster, serves};
 use crate::search::ladder::{Climb, LadderChoice, adapters, gpu_counts};
 use crate::search::ranking::{Figures, cost};
@@ -40,10 +41,12 @@ pub(super) struct Mending {
 }
 
 impl Mending {
-    /// For a Run that is out of memory; `fits`: some layout on its GPUs fits.
-    pub fn new(run: &Run, fits: bool) -> Self {
+    /// For a Run that is out of memory; `fits`: some layout on its GPUs fits. Where its software trains no adapters and
+    /// it has some, all ways are by software that does: no other is one that runs.
+    pub fn new(own: &Run, fits: bool) -> Self {
+        let run = &by_tuner(own);
         let fit = evaluate(run).ok().map(|own| Box::new(FitSearch::new(Base::of(&own), LIMIT)));
-        let ways = if fits { Vec::new() } else { adapters(run) };
+        let ways = if fits { Vec::new() } else { adapters(own) };
         let adapted = ways.into_iter().flat_map(|way| {
             let mut lengths: Vec<u64> = shorter_sequences(&way).collect();
             lengths.reverse();
@@ -128,7 +131,7 @@ impl Mending {
         let Some(run) = run else { return };
         let Ok(after) = report(&run) else { return };
         let figures = Figures::from(&after);
-        if serves(&run, &figures.peak) {
+        if serves(&run, &figures.peak) && run.is_adapted_by_its_software() {
             self.found.push(Mended { gain, run, figures });
         }
     }

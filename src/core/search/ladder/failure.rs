@@ -205,8 +205,8 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
 }
 
 /// LoRA and QLoRA, on a node or less, by the Run's software where it has adapters, then by Hugging Face's where the
-/// Run's is one of pretraining, with the length and the batch that follow them; the last is tried first. A Run with LoRA
-/// keeps it or gets `QLoRA`, one with `QLoRA` keeps it.
+/// Run's is one of pretraining, with the length and the batch that follow them; the last is tried first. A Run with
+/// LoRA keeps it or gets `QLoRA`, one with `QLoRA` keeps it.
 pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     let per_node = node(run);
     let own = run.adapter.method;

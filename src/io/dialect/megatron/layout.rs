@@ -3,6 +3,7 @@
 use super::forks;
 use super::release::Release;
 use crate::dialect::rows::prelude::*;
+use shardscope_core::pipeline::release::{STAGES_SINCE, differ_at_ends};
 use shardscope_core::run::presets::Trainer;
 
 /// Layers of all stages: since core 0.13 (`megatron/training/arguments.py`).
@@ -173,13 +174,13 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
 /// Layers of the first and the last rank, where those between have another number, all of them the same; none of
 /// either that has theirs. Of software before layouts alone, with a stage a rank.
 fn other_ends(s: &Scenario, chunks: u64) -> Option<[Option<u64>; 2]> {
-    if Release::of(&s.software) != Release::Y2024 || chunks > 1 || s.model.mtp_modules > 0 {
+    if Release::of(&s.software) != Release::Y2024 || s.model.mtp_modules > 0 {
         return None;
     }
     let [first, between @ .., last] = &s.stage_layers[..] else { return None };
     let Some(each) = between.first() else { return Some([Some(*first), None]) };
     let is_other = |layers: &u64| (layers != each).then_some(*layers);
-    between.iter().all(|layers| layers == each).then(|| [is_other(first), is_other(last)])
+    differ_at_ends(&s.stage_layers, chunks).then(|| [is_other(first), is_other(last)])
 }
 
 /// The release of Megatron Core that the arguments of stages in `said` need, where the software of `s` may be an
@@ -189,9 +190,9 @@ pub(crate) fn needs_release(s: &Scenario, said: &[(String, Value)]) -> Option<St
     let earlier = Release::of(&s.software) != Release::Y2026;
     let needs = |argument: &str, release: &str| format!("{argument} needs Megatron Core {release} or later.");
     match () {
-        () if says(LAYOUT) && earlier => Some(needs(LAYOUT, "0.13 (2025)")),
-        () if says(FIRST) => Some(needs(FIRST, "0.9")),
-        () if says(LAST) => Some(needs(LAST, "0.9")),
+        () if says(LAYOUT) && earlier => Some(needs(LAYOUT, STAGES_SINCE[0])),
+        () if says(FIRST) => Some(needs(FIRST, STAGES_SINCE[1])),
+        () if says(LAST) => Some(needs(LAST, STAGES_SINCE[1])),
         () => None,
     }
 }
@@ -241,6 +242,32 @@ mod tests {
         assert_eq!(stages(&written(&uneven, 2, 3)), Some((uneven.to_vec(), Some(3))));
         assert_eq!(written(&[3, 1], 1, 1), "Et*3|tmL");
         assert_eq!(written(&[3, 1, 0, 0], 1, 2), "Et*3|t|m|L");
+    }
+
+    /// What a card says that stages need is what the exported settings need: random splits of 32 layers over four
+    /// ranks, under each release.
+    #[test]
+    fn settings_need_the_release_that_is_said_of_their_stages() {
+        let mut seen = [0; 2];
+        for (at, stack) in
+            (0..120).flat_map(|at| ["megatron-2024", "megatron-2025", "megatron-2026"].map(|id| (at, id)))
+        {
+            let (first, second, third) = (6 + at % 4, 7 + at / 4 % 3, 8 + at / 12 % 2);
+            let stages = format!("{first},{second},{third},{}", 32 - first - second - third);
+            let set = [("stack", stack.to_owned()), ("stage_layers", stages)];
+            let run = shardscope_core::run::Run::default().with_texts(&set).unwrap();
+            let mut writer = SettingsWriter::default();
+            let scenario = Scenario::new(&run).unwrap();
+            write(&scenario, &mut writer);
+            let needed = shardscope_core::pipeline::release::needed_release(&run);
+            let said = needs_release(&scenario, &writer.done());
+            assert_eq!(said.is_some(), needed.is_some(), "{stack} {set:?} {said:?}");
+            if let Some((said, release)) = said.zip(needed) {
+                assert!(said.contains(&format!("Megatron Core {release} or later")), "{said}");
+                seen[usize::from(release == STAGES_SINCE[0])] += 1;
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 2), "{seen:?}");
     }
 
     #[test]

@@ -15,8 +15,8 @@ use shardscope_core::search::map::{MapAxes, MapCell};
 use shardscope_core::search::session::{PlanCommand, RowOrder};
 use shardscope_core::search::sweep::Points;
 use shardscope_core::search::{
-    Axes, Figures, FoundLayout, LayoutPlace, Proposal, least_told, recommended, simpler, stages_words, ties,
-    why as reason,
+    Axes, Figures, FoundLayout, LayoutPlace, Proposal, fastest, least_told, recommended, serves, simpler, stages_words,
+    ties, why as reason,
 };
 use shardscope_core::units::{fixed, show_off};
 use std::borrow::Cow;
@@ -179,7 +179,9 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     let legend =
         t!("Changes are against your run. b: micro-batch · × n: chunks per rank · shorter: fewer layers, beside the \
             embedding or the head");
-    let notes = [legend, rule(view, of_map)].map(|note: Message| footnote(note));
+    let chosen = if are_all(view) { chosen_row(found) } else { None };
+    let notes = [legend, Message::joined(" ", [rule(view, of_map)].into_iter().chain(chosen))];
+    let notes = notes.map(|note: Message| footnote(note));
     let more = (found.len() > FIRST).then(|| {
         let words = if is_open {
             t!("Show the first {count}", count = FIRST)
@@ -216,6 +218,28 @@ fn proposed(proposal: &Proposal, complete: bool) -> Node {
     let time = strong(verbatim(show_seconds(found.figures.time_s)));
     let line = [time, text(" · "), inline(layout(found)), text(" "), tools(found, false)];
     el("div", &[("class", "proposed")], &[el("p", &[], &line), muted(proposal.words(complete))])
+}
+
+/// True if the rows are of all layouts that "choose for me" looks at.
+fn are_all(view: &PlanView) -> bool {
+    let query = &view.query;
+    query.order == RowOrder::Fastest && query.filter.is_empty() && !query.also && view.result.done
+}
+
+/// Which of the rows `found` of all layouts "choose for me" takes, where that is not the first one.
+fn chosen_row(found: &[Rc<FoundLayout>]) -> Option<Message> {
+    let at = fastest(found).filter(|at| *at > 0)?;
+    let row = at + 1;
+    let first = &found[0];
+    Some(if serves(&first.run, &first.figures.peak) {
+        t!(
+            "“Choose for me” takes row {row}: of layouts whose steps are printed alike one with stages as even as can \
+                be, then with the fewest chunks a rank.",
+            row
+        )
+    } else {
+        t!("“Choose for me” takes row {row}: it surely fits, and the software runs it.", row)
+    })
 }
 
 /// The order of the rows, and the rule that admits them.
@@ -404,6 +428,20 @@ mod tests {
 
     fn found(run: Run) -> FoundLayout {
         FoundLayout { figures: Figures::from(&report(&run).unwrap()), run, place: LayoutPlace::new(0, 0) }
+    }
+
+    /// Two layouts whose steps are printed alike: the one with even stages is taken, and the words name its row; the
+    /// first needs no words.
+    #[test]
+    fn the_row_that_is_chosen_is_named_where_it_is_not_the_first() {
+        let even = found(Run { gpus: 128, ..Run::default() });
+        let uneven = Run { stage_layers: Some(vec![8, 8, 8, 8]), ..even.run.clone() };
+        let uneven = FoundLayout { run: uneven, ..even.clone() };
+        assert_eq!(even.figures.peak.overall, Verdict::Fits);
+        let rows = |list: &[&FoundLayout]| list.iter().map(|one| Rc::new((*one).clone())).collect::<Vec<_>>();
+        let said = chosen_row(&rows(&[&uneven, &even])).unwrap().to_string();
+        assert!(said.contains("takes row 2") && said.contains("even"), "{said}");
+        assert_eq!(chosen_row(&rows(&[&even, &uneven])), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The inverse questions: what trains within some days on these GPUs, and how many GPUs some tokens need by a date.
 
 use crate::panels::plan::rows::line;
+use crate::panels::strip::set_keeping_budget;
 use crate::prelude::*;
 use shardscope_core::advice::fit::words;
 use shardscope_core::run::AdapterMethod;
@@ -189,7 +190,7 @@ fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_b
 pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node {
     let Some(found) = found else {
         let words = muted(if done { "No number of GPUs works with this layout." } else { "Trying numbers of GPUs…" });
-        return if done { Node::from_iter([words, with_chosen_layout(own.gpus)]) } else { words };
+        return if done { Node::from_iter([words, with_chosen_layout(own, own.gpus)]) } else { words };
     };
     let (mean, high) = (significant(found.days, 3), significant(found.high_days, 3));
     let limit = number(days, 3);
@@ -221,7 +222,7 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
     };
     let press = (gpus > 0 && gpus != own.gpus)
         .then(|| apply("main", vec![("gpus", gpus.to_string())], "", t!("Use {gpus} GPUs", gpus)));
-    let chosen = if done { with_chosen_layout(if gpus > 0 { gpus } else { own.gpus }) } else { Node::none() };
+    let chosen = if done { with_chosen_layout(own, if gpus > 0 { gpus } else { own.gpus }) } else { Node::none() };
     let missing = |missing: &Bytes| if missing.0 > 0.0 { MemoryUnit::Gib.show(*missing) } else { "–".to_owned() };
     let counts = Rows::of(found.counts.iter().zip(&found.missing_bytes))
         .figures("GPUs", |((gpus, ..), _)| group(&gpus.to_string()))
@@ -237,9 +238,9 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
 }
 
 /// The way to an answer that is of no one layout: `gpus` GPUs with the layout that the search chooses on them.
-fn with_chosen_layout(gpus: u64) -> Node {
+fn with_chosen_layout(own: &Run, gpus: u64) -> Node {
     let press = link_button(t!("Choose the layout on {gpus} GPUs", gpus));
-    let press = press.on(Action::Name(vec![("gpus", gpus.to_string())]));
+    let press = press.on(Action::Name(set_keeping_budget(own, &[("gpus", gpus.to_string())])));
     el(
         "p",
         &[("class", "muted")],
