@@ -351,8 +351,8 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     el("div", &[("class", "only-tight")], &parts)
 }
 
-/// "Of 41,163 layouts none that surely fits is known to be faster; 2 that may need more than 79.2 GiB take 12 to 30 %
-/// less time. Gains below 7.4 % cannot be told apart."
+/// "Of 41,163 layouts 2 take 12 to 30 % less time but may need more than 79.2 GiB; none that fits is known to be faster.
+/// Gains below 7.4 % cannot be told apart."
 fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Message {
     let Betters { list, tight, .. } = &searched.betters;
     let step_s = searched.step_of(evaluation);
@@ -367,8 +367,8 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
     let tight = match tight.len() {
         1 if own_tight => t!("1 that is tight, as this run is, takes {range} % less time", range),
         count if own_tight => t!("{count} that are tight, as this run is, take {range} % less time", count, range),
-        1 => t!("1 that may need more than {usable} takes {range} % less time", range, usable),
-        count => t!("{count} that may need more than {usable} take {range} % less time", count, range, usable),
+        1 => t!("1 takes {range} % less time but may need more than {usable}", range, usable),
+        count => t!("{count} take {range} % less time but may need more than {usable}", count, range, usable),
     };
     let evaluated = searched.evaluated;
     // Other layers a stage are a faster one that fits: its card stands above.
@@ -377,13 +377,13 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
         t!("Of {evaluated} layouts {tight}.", evaluated, tight)
     } else if searched.rl_step.is_some() {
         t!(
-            "Of {evaluated} layouts of the training none that surely fits is known to shorten the step of \
-                reinforcement learning by 1 %; {tight}.",
+            "Of {evaluated} layouts of the training {tight}; none that fits is known to shorten the step of \
+                reinforcement learning by 1 %.",
             evaluated,
             tight
         )
     } else {
-        t!("Of {evaluated} layouts none that surely fits is known to be faster; {tight}.", evaluated, tight)
+        t!("Of {evaluated} layouts {tight}; none that fits is known to be faster.", evaluated, tight)
     };
     let apart = searched.rl_step.is_none().then(|| {
         let tie = show_gain(least_told(&evaluation.scenario.run));
@@ -962,7 +962,7 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
             t!("The loss that the card \"{card}\" lessens: {loss}, {share} of the step.", loss, share, card)
         }
         None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
-            t!("The loss that only tight layouts lessen: {loss}, {share} of the step.", loss, share)
+            t!("Only layouts that may run out of memory lessen the main loss: {loss}, {share} of the step.", loss, share)
         }
         None if list.is_empty() => {
             t!("The largest loss that layouts differ in: {loss}, {share} of the step.", loss, share)
@@ -1096,16 +1096,16 @@ mod tests {
         let both = said(Vec::new(), tight.clone());
         let usable = MemoryUnit::Gib.show(own.report.memory.capacity_bytes);
         let sentence = [
-            "Of 9 layouts none that surely fits is known to be faster;",
-            &format!("2 that may need more than {usable} take 12 to 30 % less time."),
+            &format!("Of 9 layouts 2 take 12 to 30 % less time but may need more than {usable};"),
+            "none that fits is known to be faster.",
         ];
         let sentence = sentence.join(" ");
         assert!(both.contains(&sentence), "{both}");
         assert_eq!(both.matches("known to be faster").count(), 1, "{both}");
         let one = said(Vec::new(), tight[..1].to_vec());
-        assert!(one.contains(&format!("1 that may need more than {usable} takes 30 % less time")), "{one}");
+        assert!(one.contains(&format!("1 takes 30 % less time but may need more than {usable}")), "{one}");
         let split = said(vec![better(Gain::Split, 0.9, &[9, 8, 8, 7])], tight);
-        assert!(!split.contains("known to be faster") && split.contains("Of 9 layouts 2 that may need"), "{split}");
+        assert!(!split.contains("known to be faster") && split.contains("Of 9 layouts 2 take"), "{split}");
     }
 
     /// Every route to an adapter asks for one length and one batch where none is stated, those of `QLoRA`'s published
