@@ -11,7 +11,7 @@ use crate::message::{Message, verbatim};
 use crate::report::effort;
 use crate::run::{LONGEST_NAME, Profile, Run, Value};
 use crate::t;
-use crate::units::{Bytes, GIB, MemoryUnit, show_bytes};
+use crate::units::{Bytes, GIB, show_bytes};
 use serde::{Deserialize, Serialize};
 
 /// More observations than this are not fitted.

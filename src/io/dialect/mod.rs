@@ -173,8 +173,8 @@ fn unused(run: &Run, key: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Megatron-LM's `arguments.py`: the size of a micro-batch is `--micro-batch-size`; `--lr` is no setting that counts
-    /// here.
+    /// Megatron-LM's `arguments.py`: the size of a micro-batch is `--micro-batch-size`; `--lr` is no setting that
+    /// counts here.
     #[test]
     fn a_name_of_a_program_finds_its_field_and_no_other() {
         let called = |words: &str| -> Vec<&str> {

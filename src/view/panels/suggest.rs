@@ -351,8 +351,8 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     el("div", &[("class", "only-tight")], &parts)
 }
 
-/// "Of 41,163 layouts 2 take 12 to 30 % less time but may need more than 79.2 GiB; none that fits is known to be faster.
-/// Gains below 7.4 % cannot be told apart."
+/// "Of 41,163 layouts 2 take 12 to 30 % less time but may need more than 79.2 GiB; none that fits is known to be
+/// faster. Gains below 7.4 % cannot be told apart."
 fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Message {
     let Betters { list, tight, .. } = &searched.betters;
     let step_s = searched.step_of(evaluation);
@@ -962,7 +962,11 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
             t!("The loss that the card \"{card}\" lessens: {loss}, {share} of the step.", loss, share, card)
         }
         None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
-            t!("Only layouts that may run out of memory lessen the main loss: {loss}, {share} of the step.", loss, share)
+            t!(
+                "Only layouts that may run out of memory lessen the main loss: {loss}, {share} of the step.",
+                loss,
+                share
+            )
         }
         None if list.is_empty() => {
             t!("The largest loss that layouts differ in: {loss}, {share} of the step.", loss, share)

@@ -108,8 +108,8 @@ fn rule_words(width: u64, rule: Message) -> Message {
     if width == MEASURED_WIDTH {
         let [before, after] = measured();
         t!(
-            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs, {before} became {after}, {gain} times as \
-                fast. Those steps are far longer than this estimate of them.",
+            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs, {before} became {after}, {gain} times \
+                as fast. Those steps are far longer than this estimate of them.",
             rule,
             before = show_seconds(before),
             after = show_seconds(after),
