@@ -37,7 +37,6 @@ pub(crate) fn assumed_tokens(run: &Run) -> Option<f64> {
 
 /// `other`, a remedy for `own`, with the tokens that `own` assumes where it would assume others: more GPUs or fewer do
 /// not change what is trained.
-#[must_use]
 pub fn keeping_budget(own: &Run, other: Run) -> Run {
     match (assumed_tokens(own), assumed_tokens(&other)) {
         (Some(tokens), Some(others)) if tokens.to_bits() != others.to_bits() => {
@@ -48,7 +47,6 @@ pub fn keeping_budget(own: &Run, other: Run) -> Run {
 }
 
 /// `set`, settings of a remedy for `own`, with the tokens of [`keeping_budget`] where it sets the number of GPUs.
-#[must_use]
 pub fn set_keeping_budget(own: &Run, set: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
     let mut set = set.to_vec();
     let is_of_gpus = set.iter().any(|(key, _)| *key == "gpus");

@@ -750,8 +750,8 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     }
     // Adapters bring a length of their own: what it shortens is not lessened by frozen weights.
     let of_tokens = |component: Component| {
-        let tokens = |run: &Run| run.seq_len.saturating_mul(run.micro_batch);
         use Component::{Activations, Buffers, Overhead};
+        let tokens = |run: &Run| run.seq_len.saturating_mul(run.micro_batch);
         matches!(component, Activations | Buffers | Overhead) && tokens(other) < tokens(own)
     };
     let differs = match better.gain {
@@ -1142,7 +1142,7 @@ mod tests {
                 let html = suggestion(&evaluate(&failure.run).unwrap(), &searched, MemoryUnit::Gib).to_html();
                 let is_begun = tokens != own.seq_len;
                 assert_eq!(html.contains("512 tokens · batch 16"), is_begun, "{html}");
-                assert_eq!(html.contains("those of QLoRA&#39;s published run"), is_begun, "{html}");
+                assert_eq!(html.contains("those of QLoRA's published run"), is_begun, "{html}");
             }
         }
     }

@@ -52,12 +52,10 @@ impl Playhead {
         Some(((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0))
     }
 
-    /// Lets it stand where it is in a step of so many seconds.
-    fn stop(self, makespan: f64) {
-        if let Some(share) = self.share() {
-            self.put.set(Some(share));
-            self.say(share, makespan, true);
-        }
+    /// Lets it stand at this share of a step of so many seconds.
+    fn stand(self, share: f64, makespan: f64) {
+        self.put.set(Some(share));
+        self.say(share, makespan, true);
     }
 
     /// Says that it is at this share of a step of so many seconds, where it came by itself or by hand.
@@ -112,8 +110,8 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
     let playhead =
         Playhead { put: RwSignal::new(None), head: NodeRef::new(), number: NodeRef::new(), slider: NodeRef::new() };
     let pressed = move |_| {
-        if look.plays.get_untracked() {
-            playhead.stop(untrack(move || lane.makespan()));
+        if let Some(share) = playhead.share().filter(|_| look.plays.get_untracked()) {
+            playhead.stand(share, untrack(move || lane.makespan()));
         }
         look.plays.update(|plays| *plays = !*plays);
     };
@@ -121,8 +119,7 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
         if let Ok(position) = event_target_value(&event).parse::<f64>() {
             let share = (position / POSITIONS).clamp(0.0, 1.0);
             look.plays.set(false);
-            playhead.put.set(Some(share));
-            playhead.say(share, untrack(move || lane.makespan()), true);
+            playhead.stand(share, untrack(move || lane.makespan()));
         }
     };
     // Frames have no inputs.
@@ -209,7 +206,7 @@ fn over(state: State, look: TimelineLook, lane: Lane, playhead: Playhead) -> Any
     // It begins anew wherever it stood.
     let crossed = move |event: AnimationEvent| {
         if f64::from(event.elapsed_time()) >= PLAYS {
-            playhead.put.set(Some(0.0));
+            playhead.stand(0.0, untrack(move || lane.makespan()));
             look.plays.set(false);
         }
     };
