@@ -3,6 +3,7 @@
 
 use super::failed::{FailedRun, SetFields};
 use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
+use crate::advice::can_run;
 use crate::diagnose::causes::{CauseId, FoundCause, OtherChange, first_of_each};
 use crate::message::Message;
 use crate::run::{AttentionKernel, OneOf, Run};
@@ -447,7 +448,7 @@ impl<'a> Rules<'a> {
 
 /// A change in words, with the memory that is predicted with it. It is said to fit only if the run as it is does not
 /// fit by the prediction, and if the change alters the prediction.
-fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
+pub(super) fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
     let (need, before, fullest) = (gib(after.need[1]), gib(now.need[1]), gib(after.fullest));
     let is_fullest = need == fullest;
     let said = match () {
@@ -455,7 +456,7 @@ fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> M
             t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now = before)
         }
         () if after.fits && !after.surely => {
-            t!("{change}: may fit by the prediction, {need} instead of {now}", change, need, now = before)
+            t!("{change}: tight by the prediction, {need} instead of {now}", change, need, now = before)
         }
         () if after.fits => {
             t!("{change}: fits by the prediction, {need} instead of {now}", change, need, now = before)
@@ -548,8 +549,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     let is_far = allocated > FAR * need;
     let (weight, change) = if failed.set.is_empty() {
         let change = t!(
-            "which micro-batch, TP, recomputation and attention had the run that failed? Set them on the page, and \
-                this is calculated anew"
+            "which micro-batch, TP, recomputation and attention had the run that failed? Set them in the sentence at \
+                the top of the page, and this is calculated anew"
         );
         // Far from the prediction nothing that is tried on the page's run says anything of what failed.
         (if is_far { 0.925 } else { 0.84 }, change)
@@ -563,9 +564,9 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     all.push(Hypothesis { set, ..Hypothesis::new(id, weight, bytes, evidence, Some(change)) });
 }
 
-/// Adds the cause that the run needs more memory than the GPU has, with the changes that would make it fit, the one
-/// with the shortest predicted step first. `run` is the run that failed, and `now` what is predicted for it; none if it
-/// is not known.
+/// Adds the cause that the run needs more memory than the GPU has, with the changes that would make it fit: the fastest
+/// that surely fits first, tight ones last. `run` is the run that failed, and `now` what is predicted for it; none if
+/// it is not known.
 fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMemory>, all: &mut Vec<Hypothesis>) {
     let message = &found.message;
     let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
@@ -576,6 +577,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
     }
     let now = now.filter(|_| run.is_some());
     let by_prediction = now.is_some_and(|now| now.need[1] > now.need[3]);
+    let surely_by_prediction = now.is_some_and(|now| now.need[0] > now.need[3]);
     // With the memory that others hold there would have been room.
     let room = message.free.map(|free| free + message.elsewhere());
     if !larger && !by_prediction && message.elsewhere() > 0.0 && message.asked.unwrap_or(0.0) <= room.unwrap_or(0.0) {
@@ -595,33 +597,49 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
         _ if message.asked.is_none() => {
             t!("How much was asked for is not said: the run may need more than the GPU has.")
         }
-        _ => t!("Together with what was asked for, more is needed than the GPU has."),
+        _ => together_with_asked(message),
     };
     let weight = match () {
         () if larger => 0.94,
+        // No use of what is reserved makes room for it.
+        () if surely_by_prediction => 0.87,
         () if is_full => 0.72,
         () if by_prediction => 0.5,
         () => 0.3,
     };
-    let changes = run.map_or_else(Vec::new, |own| changes(own, run));
     // If the run fits by the prediction, but failed, a change has to lower the need by at least what was missing.
     let most = now.filter(|now| now.fits).map(|now| now.need[1] - missing.max(1.0));
-    let step_if_it_fits = |change: (Message, SetFields)| {
-        let after = tried(run, found.place(), &change.1)?;
-        let fits = after.fits && most.is_none_or(|most| after.need[1] <= most);
-        fits.then_some((after.step_s, change))
-    };
-    let mut fitting: Vec<(f64, (Message, SetFields))> = changes.into_iter().filter_map(step_if_it_fits).collect();
-    sort_by(&mut fitting, |a: &(f64, (Message, SetFields)), b| a.0.total_cmp(&b.0));
-    let mut fitting = fitting.into_iter().map(|(_, change)| change);
+    let mut fitting = run.map_or_else(Vec::new, |run| fitting(run, found.place(), &[], most)).into_iter();
     let (change, set) = fitting.next().map_or((None, Vec::new()), |(change, set)| (Some(change), set));
     let others = fitting.collect();
+    // Of a run that is not known nothing can be computed.
+    let change = change.or_else(|| {
+        run.is_none().then(|| {
+            t!("a micro-batch of 1, full recomputation, states sharded over data-parallel ranks, or more tensor or \
+                    pipeline ranks. Set the run that failed in the sentence at the top of the page: then each is \
+                    computed")
+        })
+    });
     let hypothesis = Hypothesis::new(CauseId::NeverFitted, weight, missing, evidence, change);
     all.push(Hypothesis { set, others, ..hypothesis });
 }
 
-/// If the change of the logits alone does not make the run fit, adds the first of the other changes with which it does.
-/// Two causes can be true at once: after a change for one of them the run fails again.
+/// What was held and asked for beside the memory of the GPU, where neither is larger than it alone.
+fn together_with_asked(message: &OutOfMemory) -> Message {
+    let tensors = message.allocated.zip(message.asked).map(|(allocated, asked)| allocated + asked);
+    match tensors.zip(message.total).filter(|(tensors, total)| tensors < total) {
+        Some((tensors, total)) => t!(
+            "Tensors and what was asked for are {tensors} of {total}: it lacks room only beside what is reserved and \
+                not in use, and what is outside PyTorch.",
+            tensors = gib(tensors),
+            total = gib(total)
+        ),
+        None => t!("Together with what was asked for, more is needed than the GPU has."),
+    }
+}
+
+/// If the change of the logits alone does not make the run fit, adds that of the other changes with which it does: the
+/// fastest that surely fits. Two causes can be true at once: after a change for one of them the run fails again.
 fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
     let Some(own) = run else {
         return;
@@ -634,18 +652,17 @@ fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
     if fits(&first).is_none_or(|fits| fits) {
         return;
     }
-    let Some((words, second)) = changes(own, run).into_iter().find(|(_, set)| {
-        let both = [first.clone(), set.clone()].concat();
-        !set.is_empty() && fits(&both) == Some(true)
-    }) else {
+    let Some((words, both)) = fitting(own, place, &first, None).into_iter().next() else {
         return;
     };
-    let alone = fits(&second) == Some(true);
+    let second: SetFields = both.iter().filter(|field| !first.contains(field)).cloned().collect();
     if let Some(logits) = all.iter_mut().find(|one| one.id == CauseId::Logits) {
-        logits.set = [first, second.clone()].concat();
+        logits.set = both;
         logits.change = logits.change.take().map(|change| t!("{change}, with {words}", change, words = &words));
     }
-    if !alone && let Some(fitted) = all.iter_mut().find(|one| one.id == CauseId::NeverFitted) {
+    let is_alone = fits(&second) == Some(true);
+    let fitted = all.iter_mut().find(|one| one.id == CauseId::NeverFitted && one.set.is_empty());
+    if let Some(fitted) = fitted.filter(|_| !is_alone) {
         let evidence = t!("{words} alone would not do either: both together fit.", words = &words);
         fitted.evidence = Message::joined(" ", [fitted.evidence.clone(), evidence]);
         fitted.change = Some(words);
@@ -653,16 +670,71 @@ fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
     }
 }
 
-/// Changes to try on a run that does not fit; a second one is taken in this order.
-fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, SetFields)> {
-    vec![
-        (t!("a micro-batch half as large"), vec![("micro_batch", (own.micro_batch / 2).to_string())]),
-        (t!("full recomputation"), vec![("recompute", "full".to_owned())]),
-        (t!("states sharded over data-parallel ranks"), zero_up(run)),
-        (t!("twice the tensor-parallel size"), vec![("tp", (own.tp * 2).to_string())]),
-        (t!("twice the pipeline"), vec![("pp", (own.pp * 2).to_string())]),
-        (t!("selective recomputation"), vec![("recompute", "selective".to_owned())]),
-    ]
+/// A change in words and in fields.
+type WordedChange = (Message, SetFields);
+
+/// The changes with which `own` with `first` fits, and needs at most `most` bytes where that is given: those that
+/// surely fit by their predicted steps, then tight ones by theirs; two changes at once where none alone fits. All set
+/// `first` as well. Where the software runs `own`, it runs them.
+fn fitting(own: &Run, place: Place, first: &[(&'static str, String)], most: Option<f64>) -> Vec<WordedChange> {
+    let is_able = can_run(own);
+    let of_change = |(words, set): &WordedChange| -> Option<(bool, f64, WordedChange)> {
+        let set = [first, &set[..]].concat();
+        let after = tried(Some(own), place, &set)?;
+        let fits = after.fits && most.is_none_or(|most| after.need[1] <= most);
+        let runs = !is_able || own.with_texts(&set).is_some_and(|after| can_run(&after));
+        (fits && runs).then(|| (!after.surely, after.step_s, (words.clone(), set)))
+    };
+    // Of the sizes of one setting the first that surely fits counts, else the first that fits.
+    let best_of = |sizes: &[WordedChange]| {
+        let fitting: Vec<_> = sizes.iter().filter_map(of_change).collect();
+        fitting.iter().find(|(is_tight, ..)| !is_tight).or(fitting.first()).cloned()
+    };
+    let all = changes(own);
+    let mut found: Vec<(bool, f64, WordedChange)> = all.iter().filter_map(|sizes| best_of(sizes)).collect();
+    if found.is_empty() {
+        let pairs = all.iter().enumerate().flat_map(|(at, one)| {
+            let others = all[at + 1..].iter();
+            others.filter_map(|other| Some(both_changes(one.last()?, other.last()?)))
+        });
+        found = pairs.filter_map(|pair| of_change(&pair)).collect();
+        sort_by_fit(&mut found);
+        found.truncate(PAIRS);
+    }
+    sort_by_fit(&mut found);
+    found.into_iter().map(|(.., change)| change).collect()
+}
+
+/// Pairs of changes that are listed, where no change alone makes a run fit.
+const PAIRS: usize = 3;
+
+/// What surely fits first, then by the predicted step.
+fn sort_by_fit(changes: &mut [(bool, f64, WordedChange)]) {
+    sort_by(changes, |a: &(bool, f64, WordedChange), b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+}
+
+/// Two changes at once.
+fn both_changes((words, set): &WordedChange, (more, other): &WordedChange) -> WordedChange {
+    (Message::joined(", ", [words.clone(), more.clone()]), [&set[..], &other[..]].concat())
+}
+
+/// Changes to try on a run that does not fit, by setting; the values of a setting begin with the one that changes
+/// least.
+fn changes(own: &Run) -> Vec<Vec<WordedChange>> {
+    let halves = std::iter::successors(Some(own.micro_batch / 2), |half| Some(half / 2)).take_while(|half| *half > 0);
+    let smaller = halves.filter(|half| own.micro_batch.is_multiple_of(*half));
+    let zero = zero_up(Some(own));
+    let mut all = vec![
+        smaller.map(|batch| (t!("micro-batch {batch}", batch), vec![("micro_batch", batch.to_string())])).collect(),
+        vec![(t!("full recomputation"), vec![("recompute", "full".to_owned())])],
+        vec![(t!("twice the tensor-parallel size"), vec![("tp", (own.tp * 2).to_string())])],
+        vec![(t!("twice the pipeline"), vec![("pp", (own.pp * 2).to_string())])],
+        vec![(t!("selective recomputation"), vec![("recompute", "selective".to_owned())])],
+    ];
+    if !zero.is_empty() {
+        all.push(vec![(t!("states sharded over data-parallel ranks"), zero)]);
+    }
+    all
 }
 
 /// The next stage of ZeRO as a change; empty at stage 3.
