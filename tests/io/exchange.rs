@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use shardscope::core::report::report;
-use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED};
+use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED, PublishedRun};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{OneOf, Run, Scenario, Schedule, Value};
 use shardscope::io::dialect::rows::reader::SettingsReader;
@@ -329,6 +329,25 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     assert_eq!(reader.run.rank_order, run.rank_order);
     assert_eq!(reader.run.fp8_dispatch, run.fp8_dispatch);
     assert_eq!(not_said(megatron, &Scenario::new(&run).unwrap()), []);
+}
+
+/// Each argument of a script of Megatron-LM stands once, for experts by each dispatch too.
+#[test]
+fn each_argument_of_a_script_stands_once() {
+    let dispatched = ["all-to-all", "per-node", "hybridep"].map(|dispatch| {
+        run(&format!(
+            r#"{{"model":"deepseek-v3","gpus":256,"tp":1,"pp":8,"ep":32,"stack":"megatron-2025",
+                "moe_dispatch":"{dispatch}"}}"#
+        ))
+    });
+    for run in presets().chain(dispatched).chain(PUBLISHED.iter().map(PublishedRun::run)) {
+        let text = export(&run, "megatron", &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"));
+        let lines = text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+        let mut names: Vec<&str> = lines.filter(|word| word.starts_with("--")).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        assert!(twice.is_empty(), "{twice:?}\n{text}");
+    }
 }
 
 /// Faults that an engineer of the program would meet: numbers that passes compute in, required switches, stages.

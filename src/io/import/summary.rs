@@ -16,7 +16,7 @@ use shardscope_view::node::figure::Scope;
 use shardscope_view::node::markup::{
     Action, Node, aside, bullet, el, fold, leaf, muted, paragraph, subheading, table, text,
 };
-use shardscope_view::panels::changes::{SettingChange, changes as differing};
+use shardscope_view::panels::changes::{SettingChange, changed, changes as differing};
 use shardscope_view::panels::issues::line;
 use shardscope_view::words;
 use std::collections::BTreeSet;
@@ -50,17 +50,21 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
     let chosen = follows && is_model_alone(run, present);
     let evaluated = if chosen { None } else { Some(evaluate(run)) };
     let issues = evaluated.as_ref().and_then(|one| one.as_ref().err());
+    let is_out = evaluated.iter().flatten().any(|one| one.report.memory.overall() == Verdict::Oom);
     let ways = issues.map_or_else(Vec::new, |issues| mends(issues, run));
+    let outcome = match &evaluated {
+        Some(evaluated) => outcome(run, evaluated.as_ref(), unread),
+        None => chosen_later(unread),
+    };
+    // No word of trust stands above a run that is out of memory.
+    let [first, later] = if is_out { [outcome, trust(meaning, true)] } else { [trust(meaning, false), outcome] };
     let mut parts = vec![
-        trust(meaning),
+        first,
         leaf("p", "size", t!("Read as {format}.", format)),
         counts(meaning),
         size(run),
         asked(meaning, present),
-        match &evaluated {
-            Some(evaluated) => outcome(run, evaluated.as_ref(), unread),
-            None => chosen_later(unread),
-        },
+        later,
         if issues.is_some() { take_mended(run, &ways) } else { take(run, words) },
     ];
     if !unread.is_empty() {
@@ -74,7 +78,7 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
         if count <= AT_ONCE {
             parts.extend([subheading("What changes"), list]);
         } else {
-            parts.push(fold(t!("What changes: {count}", count), list));
+            parts.push(fold(how_many(count, changed(run).len()), list));
         }
     }
     if !assumed.is_empty() {
@@ -95,14 +99,26 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
     el("div", &[("class", "imported")], &parts)
 }
 
+/// How many settings change: of the run on the page, and where the page was another already, of the run that it opens
+/// with, which is the count beside the run later.
+fn how_many(count: usize, all: usize) -> Message {
+    if count == all {
+        return t!("What changes: {count}", count);
+    }
+    t!("What changes: {count} of the run on the page, {all} of the run that the page opens with", count, all)
+}
+
 /// How far the reading carries: whether something that may matter is not read, and whether the model and the files that
-/// decide the layout are here at all.
-fn trust(meaning: &Meaning) -> Node {
+/// decide the layout are here at all. Of a run that `is_out` of memory it speaks of the reading alone.
+fn trust(meaning: &Meaning, is_out: bool) -> Node {
     let missing = meaning.unread.iter().any(|one| one.kind == UnreadKind::MissingFile);
     let open = meaning.branches.iter().any(|branch| !branch.decided);
     let (kind, words) = match (meaning.model.by, meaning.unread.len()) {
         (ModelBy::Page, _) => ("bad", "✕ Not enough was read: no model that is known here"),
         _ if missing => ("bad", "✕ Not enough was read: a file that decides the run is not here"),
+        (_, 0) if !open && meaning.model.sure && is_out => {
+            ("warn", "▲ Everything that may matter is read: it is this run that is out of memory")
+        }
         (_, 0) if !open && meaning.model.sure => ("good", "✓ Trust it: everything that may matter is read"),
         _ if open || meaning.unread.iter().any(Unread::could_change_memory) => {
             ("warn", "▲ Trust the layout, not yet memory and step: settings that are not read may change them")
@@ -298,7 +314,11 @@ fn outcome(run: &Run, evaluated: Result<&Evaluation, &Vec<Issue>>, unread: &[Unr
                 peak,
                 gpus = run.gpus
             );
-            Node::from_iter([muted(&message), doubt(unread)])
+            let said = match report.memory.overall() {
+                Verdict::Oom => leaf("p", "trust bad", &message),
+                _ => muted(&message),
+            };
+            Node::from_iter([said, doubt(unread)])
         }
         Err(issues) => {
             let fault = |issue: &Issue| line(&Issue::error(&*issue.field, issue.words().clone()));

@@ -6,6 +6,7 @@ use super::release::Release;
 use crate::config::passed::{FLAGS, VALUES, is_plain};
 use crate::dialect::rows::hub;
 use crate::dialect::rows::prelude::*;
+use shardscope_core::message::Message;
 use shardscope_core::model::{Architecture, Biases, Norm, QkNorm};
 use shardscope_core::run::presets;
 use shardscope_core::run::registry::FIELDS;
@@ -91,6 +92,21 @@ fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {
 /// section 2.3.
 const GPT_2: u64 = 50_257;
 
+/// Tokens of Llama 2's tokenizer. Source: Touvron et al. 2023, "Llama 2: Open Foundation and Fine-Tuned Chat Models",
+/// section 2.2.
+const LLAMA_2: u64 = 32_000;
+
+/// The vocabulary that the kind of the tokenizer decides, with the words of it; none of a kind of many tokenizers.
+fn of_tokenizer_kind(reader: &SettingsReader) -> Option<(u64, Message)> {
+    if is_of_gpt_2(reader) {
+        return Some((GPT_2, t!("vocabulary {vocab}: that of GPT-2's tokenizer", vocab = GPT_2)));
+    }
+    let kind = reader.last("--tokenizer-type").and_then(Value::text)?;
+    // Megatron-LM d98e8a6 `megatron/training/arguments.py`, `--tokenizer-type`.
+    (kind == "Llama2Tokenizer")
+        .then(|| (LLAMA_2, t!("vocabulary {vocab}: that of Llama 2's tokenizer, which is named", vocab = LLAMA_2)))
+}
+
 /// True where a text takes GPT-2's tokenizer: by its name, or by files of words and merges without another's name.
 /// Source: Megatron-LM d98e8a6 `megatron/core/tokenizers/text/libraries/megatron_hf_tokenizer.py:40`; `pretrain_gpt.py`
 /// of `core_r0.12.0` (`args_defaults`).
@@ -110,16 +126,19 @@ fn vocabulary(reader: &mut SettingsReader, tokenizer: Option<&'static str>, pres
         if is_padded {
             return Some(vocab);
         }
-        if preset.is_none() && is_of_gpt_2(reader) {
-            reader.assume(t!("vocabulary {vocab}: that of GPT-2's tokenizer", vocab = GPT_2));
-            return Some(GPT_2);
+        if let Some((vocab, words)) = of_tokenizer_kind(reader).filter(|_| preset.is_none()) {
+            reader.assume(words);
+            return Some(vocab);
         }
         if let Some(preset) = preset {
             let model = preset.choice.label;
             reader.assume(t!("vocabulary {vocab}: that of {model}, whose tokenizer is named", vocab, model));
             return Some(vocab);
         }
-        reader.assume(t!("vocabulary {vocab}, as on this page: the tokenizer has it", vocab));
+        reader.assume(t!(
+            "vocabulary {vocab}, as on this page: the text does not say it, and names no tokenizer that is known here",
+            vocab
+        ));
         Some(vocab)
     });
     let multiple = reader.count("--make-vocab-size-divisible-by", "vocabulary in parts of");
@@ -303,8 +322,7 @@ fn write_shapes(m: &Architecture, seq_len: u64, release: Release, writer: &mut S
             writer.say("--moe-router-group-topk", moe.top_groups);
         }
         writer.say("--moe-ffn-hidden-size", moe.expert_ffn);
-        // Both are as the time model computes; neither is Megatron-LM's default.
-        writer.say("--moe-token-dispatcher-type", "alltoall");
+        // As the time model computes, which is not Megatron-LM's default.
         writer.say("--moe-grouped-gemm", true);
         if moe.shared_experts > 0 {
             writer.say("--moe-shared-expert-intermediate-size", moe.shared_experts * moe.expert_ffn);

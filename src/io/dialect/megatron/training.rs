@@ -275,6 +275,8 @@ fn write_experts(run: &Run, release: Release, writer: &mut SettingsWriter) {
         MoeDispatch::PerNode => Some("deepep"),
         MoeDispatch::HybridEp => Some("hybridep"),
     };
+    // As the time model computes, which is not Megatron-LM's default.
+    writer.when(experts && backend.is_none(), "--moe-token-dispatcher-type", "alltoall");
     if let Some(backend) = backend {
         writer.say("--moe-token-dispatcher-type", "flex");
         match (release, software.moe_dispatch) {
