@@ -33,6 +33,8 @@ named! {
         TpExposed = "tp-exposed",
         CpExposed = "cp-exposed",
         EpExposed = "ep-exposed",
+        /// Messages of which the trace does not tell the parallelism.
+        GroupUnknown = "group-unknown",
         EpImbalance = "ep-imbalance",
         SlowNetwork = "slow-network",
         SlowKernels = "slow-kernels",
@@ -61,7 +63,12 @@ impl CauseId {
     pub fn is_exposed(self) -> bool {
         matches!(
             self,
-            Self::GradReduceLate | Self::ParamGatherExposed | Self::TpExposed | Self::CpExposed | Self::EpExposed
+            Self::GradReduceLate
+                | Self::ParamGatherExposed
+                | Self::TpExposed
+                | Self::CpExposed
+                | Self::EpExposed
+                | Self::GroupUnknown
         )
     }
 
@@ -79,6 +86,7 @@ impl CauseId {
             Self::TpExposed => t!("Tensor-parallel messages are not hidden"),
             Self::CpExposed => t!("Context-parallel messages are not hidden"),
             Self::EpExposed => t!("Messages of experts are not hidden"),
+            Self::GroupUnknown => t!("Collectives of an unknown group are not hidden"),
             Self::EpImbalance => t!("Expert ranks wait for one another"),
             Self::SlowNetwork => t!("Messages move slower than the links allow"),
             Self::SlowKernels => t!("Kernels take longer than predicted"),
@@ -271,6 +279,7 @@ fn exposed_id(dimension: Dimension, class: KernelClass) -> CauseId {
         (Dimension::Expert, _) | (Dimension::Other, KernelClass::AllToAll | KernelClass::SendRecv) => {
             CauseId::EpExposed
         }
+        (Dimension::Other, _) => CauseId::GroupUnknown,
         (_, KernelClass::AllGather | KernelClass::Broadcast) => CauseId::ParamGatherExposed,
         _ => CauseId::GradReduceLate,
     }
@@ -459,12 +468,22 @@ fn exposed(id: CauseId, share: StepShare, found: &Found) -> Words {
         CauseId::ParamGatherExposed => {
             (Some(t!("gather beside compute: --overlap-param-gather, or prefetching of FSDP")), None)
         }
+        CauseId::GroupUnknown => {
+            (None, Some(t!("a trace whose calls name their process groups, as a newer PyTorch writes them: 5 min")))
+        }
         CauseId::TpExposed => (Some(t!("overlap of tensor parallelism, or a smaller tensor-parallel size")), None),
         CauseId::CpExposed => (Some(t!("a smaller context-parallel size, or longer sequences a rank")), None),
         _ => (Some(t!("overlap of expert parallelism, or expert parallelism within a node")), None),
     };
     let evidence = match id {
         CauseId::SlowNetwork => Message::joined(" ", [messages, should_reach(found, dimension)]),
+        CauseId::GroupUnknown => {
+            let unknown = t!(
+                "The trace does not tell whether they are of tensor, context or data parallelism; beside them stands \
+                    what is predicted of those of the three that it does not name."
+            );
+            Message::joined(" ", [messages, unknown])
+        }
         _ => messages,
     };
     (evidence, change, measure)

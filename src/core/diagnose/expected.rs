@@ -102,6 +102,24 @@ pub struct ExpectedStep {
     pub rates: BTreeMap<Dimension, f64>,
 }
 
+impl ExpectedStep {
+    /// The step with what is predicted of exposed messages that `measured` has only as of an unknown group, as of an
+    /// unknown group too: whose messages they are is not told, so that neither stands without the other.
+    pub fn with_unknown_groups(mut self, measured: &BTreeMap<StepShare, i64>) -> Self {
+        let has = |share: StepShare| measured.get(&share).is_some_and(|ns| *ns > 0);
+        if has(StepShare::ExposedOther) {
+            for share in [StepShare::ExposedTp, StepShare::ExposedCp, StepShare::ExposedDp] {
+                let seconds = self.shares.get(&share).copied().filter(|_| !has(share)).unwrap_or(0.0);
+                if seconds > 0.0 {
+                    self.shares.remove(&share);
+                    *self.shares.entry(StepShare::ExposedOther).or_default() += seconds;
+                }
+            }
+        }
+        self
+    }
+}
+
 /// Shares of exposed messages, each with its part of the step and its traffic.
 const EXPOSED: [(StepShare, PartKind, &[Traffic]); 4] = [
     (StepShare::ExposedTp, PartKind::ExposedTp, &[Traffic::Tp]),

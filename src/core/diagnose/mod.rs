@@ -24,7 +24,7 @@ mod two_runs;
 mod waits;
 mod workers;
 
-pub use brief::{brief, of_brief};
+pub use brief::{brief, of_brief, with_changes};
 pub use causes::{
     Amounts, CauseId, Found, FoundCause, MessageRates, OtherChange, amounts, causes, explained, predicted_amounts,
     rates_of,
@@ -33,7 +33,9 @@ pub use contradiction::{contradict, work_of_other_settings};
 pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};
 pub use example::{MadeDelays, data_parallel_seconds, example_trace, made_trace};
 pub use expected::{ExpectedStep, StepShare, shares};
-pub use hypotheses::{CountedAs, StatedUtilisation, counted, definition, stated_settings, unlike, without_parts};
+pub use hypotheses::{
+    CountedAs, StatedUtilisation, counted, definition, faster_than_predicted, stated_settings, unlike, without_parts,
+};
 pub use lanes::{LaneKind, LaneSpan, MeasuredLanes, TraceLanes, seen};
 pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, SizeReading, out_of_memory};
 pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
@@ -312,6 +314,7 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     let (expected, warning) = judged(&mut diagnosis, trace, window, run, expected, &found);
     diagnosis.warnings.extend(warning);
     let measured_shares = shares(&found, pipelined);
+    let expected = expected.map(|expected| expected.with_unknown_groups(&measured_shares));
     rows(&mut diagnosis, rank, &measured_shares, &found, &calls, expected.as_ref());
     for (other, window, _) in windows.iter().skip(1) {
         diagnosis.parts.extend(measured_parts(other, *window, sizes));
@@ -353,7 +356,7 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     if let Some(expected) = expected.as_ref().filter(|_| compares) {
         diagnosis.explained = explained(&diagnosis.causes, seconds - expected.time, seconds);
     }
-    if diagnosis.step && reference.is_none() {
+    if diagnosis.step && reference.is_none() && diagnosis.comparison != Comparison::Shorter {
         diagnosis.remedies = remedies(run);
     }
     diagnosis.read = read_words(trace, window, count, &diagnosis, expected.as_ref());
@@ -573,7 +576,13 @@ fn beside_range(seconds: f64, expected: &ExpectedStep) -> (Comparison, Message) 
         );
         (Comparison::Longer, words)
     } else if seconds < expected.low {
-        (Comparison::Shorter, t!("{off} against the prediction, below its range {low} to {high}.", off, low, high))
+        let words = t!(
+            "{off} against the prediction, below its range {low} to {high}: the run is faster than predicted.",
+            off,
+            low,
+            high
+        );
+        (Comparison::Shorter, words)
     } else {
         let words = t!(
             "{off} against the prediction, inside its range {low} to {high}: a difference of this size is no evidence \
@@ -827,10 +836,13 @@ pub fn of_numbered_series(
             diagnosis.step = true;
             diagnosis.expected.clone_from(&expected.shares);
             diagnosis.made_of.clone_from(&expected.made_of);
-            diagnosis.remedies = remedies(run);
             (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
                 (Some(expected.time), Some(expected.low), Some(expected.high));
             (diagnosis.comparison, diagnosis.verdict) = median_beside_range(median, &expected);
+            // What a longer step than the measured one is made of is no loss of it.
+            if diagnosis.comparison != Comparison::Shorter {
+                diagnosis.remedies = remedies(run);
+            }
         }
         Err(issues) => {
             diagnosis.verdict = t!("A step takes {measured}; the run of the page cannot be computed.", measured);
@@ -855,6 +867,15 @@ pub fn of_numbered_series(
         (diagnosis.comparison, diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s)
     {
         diagnosis.causes.extend(without_parts(median, run, [predicted, low, high], stated));
+    }
+    if diagnosis.comparison == Comparison::Shorter {
+        let predicted = diagnosis.predicted_s.unwrap_or(median);
+        diagnosis.causes.extend(faster_than_predicted(median, run, predicted, stated));
+        let words = t!(
+            "Faster than predicted: a setting that differs from the run's can explain it, a smaller batch or shorter \
+                samples, kernels faster than assumed, or this calculator's own error."
+        );
+        diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
     }
     diagnosis.name_causes_once();
     diagnosis.series = series;

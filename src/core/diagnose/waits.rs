@@ -47,7 +47,12 @@ pub fn calls(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Vec<Cal
     let each = by_kind.into_iter().map(|((dimension, class, ranks), calls)| {
         let total = calls.iter().map(|(length, _)| length).sum();
         let bytes: u64 = calls.iter().map(|(_, bytes)| bytes).sum();
-        let (waiting, rate) = if class == KernelClass::ExpertWait { (Some(total), None) } else { waiting(&calls) };
+        let (waiting, rate) = match (class, dimension, ranks) {
+            (KernelClass::ExpertWait, ..) => (Some(total), None),
+            // They may be of several groups, of which one is not late where its calls are longer than another's.
+            (_, Dimension::Other, 0) => (None, None),
+            _ => waiting(&calls),
+        };
         CallsOf {
             dimension,
             class,

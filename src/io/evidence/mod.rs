@@ -29,14 +29,15 @@ use jobs::{PrimusReader, RocprofReader};
 use oom::OomScanner;
 use shardscope_core::diagnose::{
     self, CallTable, Comparison, Diagnosis, KernelRow, MeasuredLanes, MemoryTrend, OutOfMemory, RankTrace, RunTimes,
-    WorkerOp,
+    StepSeries, WorkerOp,
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::{Message, verbatim};
+use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
 use shardscope_core::time::KernelClass;
-use shardscope_core::units::{Seconds, show_percent, show_seconds};
+use shardscope_core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use stated::{SettingsText, disagreement, with_script};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -521,6 +522,10 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
         if let Some(step) = reading.and_then(|reading| reading.step) {
             diagnose::without_profiler(&mut found, step.seconds);
         }
+        if let Some(reading) = reading {
+            let log = of_log(reading, used, hints.first().copied(), &known_of(reading, stated));
+            tell_log(&mut found, log, used != run);
+        }
         found
     } else if let Some(found) = diagnose::of_workers(&ops) {
         found
@@ -532,9 +537,7 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
         found
     } else if let Some(reading) = reading {
         let hints = hints.first().copied();
-        let mut known = reading.known.clone();
-        known.extend(stated.map(|stated| stated.known.clone()).unwrap_or_default());
-        let mut found = of_log(reading, used, hints, &known);
+        let mut found = of_log(reading, used, hints, &known_of(reading, stated));
         let rate = hints.and_then(|hints| hints.stated().tflops).zip(reading.step);
         if let Some((tflops, step)) = rate.filter(|_| reading.stated.is_some() && stated.is_none()) {
             diagnose::contradict(&mut found, tflops, step.seconds, used);
@@ -549,17 +552,15 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if let Some(sums) = sums {
         of_sums(sums, run)
     } else if let Some(stated) = stated {
-        let message = t!(
-            "settings alone ({format}), and nothing that was measured: add the log or a trace of this run, or bring it \
-                in by Import",
-            format = &stated.format
-        );
-        return Err(vec![Issue::error("files", message)]);
+        of_settings(stated)
     } else {
         return Err(unread);
     };
+    let is_alone = stated.is_some() && files.len() == 1;
     if let Some(stated) = stated {
-        found.read.push(t!("The run is that of the settings beside it: {format}.", format = &stated.format));
+        if !is_alone {
+            found.read.push(t!("The run is that of the settings beside it: {format}.", format = &stated.format));
+        }
         // A trace is compared with the run of the settings alone.
         let log = reading.and_then(|reading| reading.stated.as_ref()).filter(|_| traces.is_empty());
         let differs = log.and_then(|log| disagreement(log, stated, page));
@@ -571,10 +572,12 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     if found.predicted_s.is_some() || found.memory.is_some() {
         let stated = diagnose::differences(compared, &present);
         if !stated.is_empty() {
-            found.read.push(t!(
-                "It is compared with the run that it states, which differs from the page's: {settings}.",
-                settings = Message::joined(", ", stated)
-            ));
+            let settings = Message::joined(", ", stated);
+            found.read.push(if is_alone {
+                t!("It states these settings, which differ from the page's: {settings}.", settings)
+            } else {
+                t!("It is compared with the run that it states, which differs from the page's: {settings}.", settings)
+            });
             found.own = Some(Box::new(compared.clone()));
         }
     }
@@ -583,6 +586,68 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     found.warnings.extend(notes);
     found.warnings.extend(unread.into_iter().map(|issue| Issue::warning("files", issue.message)));
     Ok(found)
+}
+
+/// Settings that a log and the file of settings beside it state.
+fn known_of(reading: &Reading, stated: Option<&StatedRun>) -> Vec<String> {
+    let beside = stated.into_iter().flat_map(|stated| &stated.known);
+    reading.known.iter().chain(beside).cloned().collect()
+}
+
+/// Adds what a log beside a trace tells: its verdict, its steps where the trace is of a whole one, and what their
+/// pattern is consistent with. `is_of_other` where the log states another run than the trace is compared with.
+fn tell_log(found: &mut Diagnosis, log: Diagnosis, is_of_other: bool) {
+    let words = if is_of_other {
+        t!("The log beside the trace, of the run that it states: {verdict}", verdict = log.verdict)
+    } else {
+        t!("The log beside the trace: {verdict}", verdict = log.verdict)
+    };
+    found.verdict = Message::joined(" ", [found.verdict.clone(), words]);
+    let pattern = log.series.as_ref().map(StepSeries::causes).unwrap_or_default();
+    found.causes.extend(pattern);
+    found.name_causes_once();
+    found.read.extend(log.read);
+    found.warnings.extend(log.warnings);
+    found.rl = log.rl;
+    if found.step && !is_of_other {
+        found.series = log.series;
+    }
+}
+
+/// Settings alone: the run that they state as it is predicted, and what to add to compare it.
+fn of_settings(stated: &StatedRun) -> Diagnosis {
+    let mut found = Diagnosis::empty(Comparison::SumsOnly, Message::default());
+    let format = &stated.format;
+    match (diagnose::ExpectedStep::of(&stated.run, 0), evaluate(&stated.run)) {
+        (Ok(expected), Ok(Evaluation { report, .. })) => {
+            let [time, low, high] =
+                [expected.time, expected.low, expected.high].map(|seconds| show_seconds(Seconds(seconds)));
+            found.verdict = t!(
+                "Settings alone ({format}), and nothing that was measured. By prediction a step takes {time} ({low} to \
+                    {high}), and the fullest GPU needs {need} of {capacity}. Add the log of this run, a trace or an \
+                    out-of-memory message: it is compared with that.",
+                format,
+                time,
+                low,
+                high,
+                need = MemoryUnit::Gib.show(report.memory.need_bytes),
+                capacity = MemoryUnit::Gib.show(report.memory.capacity_bytes)
+            );
+            (found.predicted_s, found.low_s, found.high_s) =
+                (Some(expected.time), Some(expected.low), Some(expected.high));
+            found.remedies = diagnose::remedies(&stated.run);
+            found.made_of = expected.made_of;
+            found.expected = expected.shares;
+        }
+        (Err(issues), _) | (_, Err(issues)) => {
+            found.verdict = t!(
+                "Settings alone ({format}), and nothing that was measured. The run that they state cannot be computed.",
+                format
+            );
+            found.warnings = issues;
+        }
+    }
+    found
 }
 
 /// Two logs with steps, beside each other.
@@ -682,6 +747,7 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, known: &[Strin
     for (words, figure) in &reading.measured {
         found.read.push(Message::joined(": ", [words.clone(), figure.clone()]));
     }
+    found.read.extend(reading.compared_peaks());
     found.read.extend(reading.assumed.iter().cloned());
     found.warnings.extend(reading.notes.iter().map(|note| Issue::warning("files", note)));
     found

@@ -254,6 +254,18 @@ impl Reading {
                 off = show_off(expected.0 / step.seconds - 1.0, 1)
             )
         });
+        step.into_iter().chain(self.compared_peaks()).collect()
+    }
+
+    /// The measured peaks beside the calculator's figures for the same run: allocated beside allocated, reserved beside
+    /// reserved; nothing where the run does not work.
+    pub fn compared_peaks(&self) -> Vec<Message> {
+        if self.peaks.is_empty() {
+            return Vec::new();
+        }
+        let Ok(report) = report(&self.run) else {
+            return Vec::new();
+        };
         let fullest = report.memory.per_stage.get(report.memory.peak_stage);
         let peaks = fullest.into_iter().flat_map(|rank| self.peaks.iter().map(move |peak| (rank, peak)));
         let peaks = peaks.map(|(rank, peak)| {
@@ -279,7 +291,7 @@ impl Reading {
             });
             Message::joined(" ", std::iter::once(said).chain(left_out))
         });
-        step.into_iter().chain(peaks).collect()
+        peaks.collect()
     }
 
     fn peaks(&mut self, heard: &Heard) {

@@ -283,7 +283,7 @@ export type CauseId = "grad-reduce-late" | "param-gather-exposed" | "host-late" 
   | "unequal-stages" | "unequal-lengths" | "bubble" | "tp-exposed" | "cp-exposed" | "ep-exposed" | "ep-imbalance"
   | "slow-network" | "slow-kernels" | "attention-fallback" | "loader" | "checkpoint" | "definition" | "another-setting"
   | "fragmentation" | "longest-sample" | "expert-imbalance" | "first-optimizer-step" | "logits" | "retained-graph"
-  | "other-process" | "memory-limit" | "never-fitted" | "evaluation" | "context";
+  | "other-process" | "memory-limit" | "never-fitted" | "evaluation" | "context" | "group-unknown";
 export interface Cause {
   id: CauseId; title: string; evidence: string;
   /** seconds of the window, or bytes of the GPU; neither where a log is only consistent with it */

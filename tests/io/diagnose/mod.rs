@@ -1,5 +1,6 @@
 //! Traces of public projects through the reader and the engine: windows, parts, causes (`tests/data/traces/README.md`).
 
+mod beside;
 mod cases;
 mod delays;
 mod odd;

@@ -216,6 +216,23 @@ pub(super) fn not_compared(message: &OutOfMemory, run: &Run) -> Message {
     }
 }
 
+/// The change `set` of `run` in words, with the memory that is predicted with it; none where it lowers nothing. A
+/// change that `is_other` is what another run had, which may need more.
+pub(super) fn change_in_words(
+    words: Message,
+    set: &[(&'static str, String)],
+    run: &Run,
+    is_other: bool,
+) -> Option<Message> {
+    let now = PredictedMemory::of(run, Place::Fullest)?;
+    let after = PredictedMemory::of(&run.with_texts(set)?, Place::Fullest)?;
+    if is_other {
+        let (need, now) = (gib(after.need[1]), gib(now.need[1]));
+        return Some(t!("{change}: {need} by the prediction, {now} for the run as it is", change = words, need, now));
+    }
+    after.is_less_than(&now).then(|| rules::changed(words, &now, &after))
+}
+
 /// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run.
 pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
     let scenario = Scenario::new(run).ok().filter(|scenario| is_own_gpu(&message, scenario));

@@ -33,7 +33,7 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
             (t!("Causes, the likeliest first"), beside)
         }
         (Some(beyond), _) => {
-            (t!("What explains the {beyond}", beyond = show_seconds(Seconds(beyond))), explained(found))
+            (t!("What explains the {beyond}", beyond = show_seconds(Seconds(beyond))), explained(found, beyond))
         }
         _ if found.comparison == Comparison::TwoRuns => (t!("What makes the difference"), Message::default()),
         _ if found.parts.is_empty() => (t!("Causes"), Message::default()),
@@ -54,14 +54,29 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
     ])
 }
 
+/// Parts whose sum is larger than the difference by this factor are said not to be its parts alone.
+const MORE: f64 = 1.02;
+
 /// How far the calculator's own range reaches from its prediction.
 fn own_error(found: &Diagnosis) -> f64 {
     let of = |end: Option<f64>| end.zip(found.predicted_s).map_or(0.0, |(end, predicted)| (end - predicted).abs());
     of(found.low_s).max(of(found.high_s))
 }
 
-fn explained(found: &Diagnosis) -> Message {
+/// What the parts that are longer than predicted explain of `beyond`, the seconds by which the step is longer. Where
+/// they are more, others are shorter than predicted.
+fn explained(found: &Diagnosis, beyond: f64) -> Message {
     let own = show_seconds(Seconds(own_error(found)));
+    let longer: f64 = found.causes.iter().filter_map(|cause| cause.seconds).sum();
+    if longer > MORE * beyond {
+        return t!(
+            "these parts take {longer} more than predicted, other parts {shorter} less · the predicted step itself may \
+                be off by ± {own}",
+            longer = show_seconds(Seconds(longer)),
+            shorter = show_seconds(Seconds(longer - beyond)),
+            own
+        );
+    }
     match found.explained {
         Some(share) => t!(
             "these parts are {share} of the difference · the predicted step itself may be off by ± {own}",

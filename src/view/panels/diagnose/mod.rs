@@ -20,7 +20,7 @@ pub use offered::offered;
 use crate::node::action::Save;
 use crate::prelude::*;
 use crate::views::View;
-use shardscope_core::diagnose::{Comparison, Diagnosis, differences};
+use shardscope_core::diagnose::{Comparison, Diagnosis, differences, with_changes};
 
 const NS: f64 = 1e-9;
 
@@ -53,7 +53,8 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
         section(ratios);
     }
     let is_not_longer = matches!(found.comparison, Comparison::Inside | Comparison::Shorter);
-    let nothing = found.causes.is_empty() && (is_not_longer || !found.rl.is_empty());
+    let is_measured = found.window_ns > 0 || found.memory.is_some() || found.predicted_s.is_none();
+    let nothing = found.causes.is_empty() && (is_not_longer || !found.rl.is_empty() || !is_measured);
     if !nothing {
         section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
     }
@@ -80,6 +81,7 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
 
 /// The parts and causes alone, in another page or of a link.
 pub fn diagnosis_of_link(found: &Diagnosis, run: &Run) -> Node {
+    let found = &with_changes(found.clone(), run);
     let mut parts = vec![verdict(found)];
     let bars = bars::bars(found, run);
     parts.extend(bars.into_iter().chain([causes::causes(found, None)]).map(|content| el("section", &[], &[content])));
@@ -124,11 +126,24 @@ fn compared_with(found: &Diagnosis, page: &Run) -> Node {
     let gpus = Message::joined(" × ", [verbatim(run.gpus.to_string()), run.gpu.title()]);
     let batch = t!("batch {batch}", batch = run.global_batch);
     let words = Message::joined(" · ", [run.model.title(), gpus].into_iter().chain(sizes).chain([batch]));
+    if found.window_ns == 0 && !of_memory {
+        return stated_run(found, words);
+    }
     if found.own.is_none() {
         return leaf("p", "muted", t!("Compared with the run on the page: {run}.", run = words));
     }
     let said = t!("Compared with the run that the files state: {run}. The page shows another.", run = words);
     let take = leaf("button", "", "Use this run").on(PanelAction::UseRun);
+    el("p", &[("class", "band"), ("role", "status")], &[inline(said), text(" "), take])
+}
+
+/// The run of settings beside which nothing was measured, with a press that makes it the page's where that is another.
+fn stated_run(found: &Diagnosis, run: Message) -> Node {
+    if found.own.is_none() {
+        return leaf("p", "muted", t!("They state the run on the page: {run}.", run));
+    }
+    let said = t!("The run that the files state: {run}. The page shows another.", run);
+    let take = leaf("button", "main", "Use this run").on(PanelAction::UseRun);
     el("p", &[("class", "band"), ("role", "status")], &[inline(said), text(" "), take])
 }
 
@@ -145,10 +160,10 @@ fn verdict(found: &Diagnosis) -> Node {
         },
         Comparison::Shorter => match causes::largest(found) {
             Some(share) => {
-                let words = t!("Shorter than the range, but a cause below takes {share}", share = show_percent(share));
+                let words = t!("Faster than predicted, but a cause below takes {share}", share = show_percent(share));
                 ("band warn", "▲ ", words)
             }
-            None => ("band ok", "✓ ", t!("Shorter than the range")),
+            None => ("band ok", "✓ ", t!("Faster than predicted")),
         },
         Comparison::Longer => ("band bad", "▲ ", t!("Longer than the range")),
         Comparison::Memory => ("band bad", "✕ ", t!("Out of memory")),

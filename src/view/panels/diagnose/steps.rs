@@ -73,12 +73,12 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     let scale = PlotScale::even(first, last);
     let across = PlotAxis::new(scale, ticks(first, last, 6), |step| verbatim(format!("{step:.0}")));
     let across = across.named("step");
-    let beside = t!(
-        "median {median}, scatter {spread}, {spikes} spikes",
-        median = show_seconds(Seconds(series.median_s)),
-        spread = show_percent(series.spread),
-        spikes = series.spikes
-    );
+    let (median, spread) = (show_seconds(Seconds(series.median_s)), show_percent(series.spread));
+    let beside = match series.spikes {
+        0 => t!("median {median}, scatter {spread}, no spikes", median, spread),
+        1 => t!("median {median}, scatter {spread}, one spike", median, spread),
+        spikes => t!("median {median}, scatter {spread}, {spikes} spikes", median, spread, spikes),
+    };
     let cut =
         (cut > 0.0).then(|| t!("the first steps, up to {longest}, are cut", longest = show_seconds(Seconds(cut))));
     let beside = Message::joined(" · ", std::iter::once(beside).chain(cut));
