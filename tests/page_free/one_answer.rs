@@ -149,7 +149,7 @@ const OF_ITS_OWN: [&str; 13] = [
     "Of {sent} on the wire {hidden} hide, {waits} are waited for",
     "No compute may run beside these messages: all of {sent} are waited for.",
     "Besides, a pair waits {time} for what is not drawn here",
-    "Besides, the GPU waits {time} for what is not drawn here",
+    "Besides, the passes of one micro-batch wait {time} for what is not drawn here",
     // The mean of one interruption; formulas with their results; the share of steps for which spares are enough.
     "{count} × {time}",
     "{formula} = {time}, Young 1974",

@@ -135,12 +135,20 @@ fn said(drawn: &MicrobatchWaits, run: &Run) -> Node {
     let words = match pair {
         Some(pair) if drawn.paired < SMALLEST_PRINTED => {
             let beside = pair.messages();
-            t!(
+            let hidden = t!(
                 "No pass of this step runs in a pair: it has too few micro-batches per pipeline. In a pair {hidden} \
                     of {sent} on the wire would hide behind the other micro-batch.",
                 hidden = in_a_pair("hidden", beside.comm - beside.not_hidden),
                 sent = in_a_pair("sent", beside.comm)
-            )
+            );
+            let adds = t!(
+                "Messages would add {exposed}: {waits} that are waited for, and {slows} by which hidden ones slow \
+                    compute.",
+                exposed = in_a_pair("exposed", beside.exposed()),
+                waits = in_a_pair("waits", beside.not_hidden),
+                slows = in_a_pair("slows", beside.slows)
+            );
+            Message::joined(" ", [hidden, adds])
         }
         Some(pair) => pair_words(pair, drawn.paired, all.map(PassParts::seconds).sum()),
         None if apart.slows.0 > 0.0 => t!(
@@ -158,16 +166,17 @@ fn said(drawn: &MicrobatchWaits, run: &Run) -> Node {
         ),
         None => t!("No compute may run beside these messages: all of {sent} are waited for.", sent = show(apart.comm)),
     };
-    let unnamed = drawn.passes.iter().any(|pass| !pass.others.is_empty());
-    let shown = pair.filter(|_| drawn.paired >= SMALLEST_PRINTED).map_or(&drawn.passes[..], std::slice::from_ref);
-    let others = unnamed.then(|| other_words(shown, run)).flatten();
+    // Of passes that run: those of one micro-batch, or a pair.
+    let is_paired = drawn.paired >= SMALLEST_PRINTED;
+    let runs = drawn.passes.iter().filter(|pass| pair.is_none() || (pass.pass == DrawnPass::Pair) == is_paired);
+    let others = other_words(&runs.collect::<Vec<_>>(), run);
     let others = others.map_or_else(Node::none, |words| Node::from_iter([text(" "), inline(words)]));
     Node::from_iter([inline(words), others, text(" "), inline(place)])
 }
 
-/// What the hatched time without a message below it waits for, of `passes` together: "Besides, the GPU waits 113 ms
-/// for messages that are not drawn here: TP activations 96.0 ms, CP keys, values 17.0 ms."
-fn other_words(passes: &[PassParts], run: &Run) -> Option<Message> {
+/// What the hatched time without a message below it waits for, of `passes` together: "Besides, the passes of one
+/// micro-batch wait 113 ms for what is not drawn here: TP activations 96.0 ms, CP keys, values 17.0 ms."
+fn other_words(passes: &[&PassParts], run: &Run) -> Option<Message> {
     let mut sums: Vec<(Option<Traffic>, Seconds)> = Vec::new();
     for (kind, seconds) in passes.iter().flat_map(|pass| pass.others.iter().copied()) {
         match sums.iter_mut().find(|(of, _)| *of == kind) {
@@ -194,7 +203,8 @@ fn other_words(passes: &[PassParts], run: &Run) -> Option<Message> {
             parts
         ),
         _ => t!(
-            "Besides, the GPU waits {time} for what is not drawn here, hatched without a message below: {parts}.",
+            "Besides, the passes of one micro-batch wait {time} for what is not drawn here, hatched without a message \
+                below: {parts}.",
             time,
             parts
         ),
@@ -417,6 +427,16 @@ mod tests {
         let run = Run { pp: 2, tp: 8, ep: 256, global_batch: 256, ..deepseek(Schedule::DualPipe) };
         let none = beside(&evaluate(&run).unwrap(), Some(Traffic::Ep), MemoryUnit::Gib).to_html();
         assert!(none.contains("No pass of this step runs in a pair") && !none.contains("0.0 %"), "{none}");
+        // What the words say that messages add is what stands above the pair; what is waited for besides is that of
+        // the passes that run, not of the pair that does not.
+        let drawn = microbatch_waits(&evaluate(&run).unwrap()).into_iter().find(|one| one.traffic == Traffic::Ep);
+        let drawn = drawn.unwrap();
+        let pair = drawn.passes.iter().find(|pass| pass.pass == DrawnPass::Pair).unwrap().messages();
+        assert!(none.contains(&format!("Messages would add {}:", show_seconds(pair.exposed()))), "{none}");
+        let apart = drawn.passes.iter().filter(|pass| pass.pass != DrawnPass::Pair).flat_map(|pass| &pass.parts);
+        let waits = apart.filter(|part| part.work == PassWork::Waits).map(|part| part.compute).sum();
+        let words = format!("the passes of one micro-batch wait {} for", show_seconds(waits));
+        assert!(waits.0 > 0.0 && none.contains(&words), "{words}: {none}");
         // The batch that is offered has pairs.
         let evaluation = evaluate(&run).unwrap();
         let set =
