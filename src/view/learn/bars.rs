@@ -7,7 +7,6 @@ use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::ink::Ink;
 use crate::charts::ticks::ticks;
 use crate::prelude::*;
-use shardscope_core::memory::StageMemory;
 use shardscope_core::model::Architecture;
 
 /// The report of a Run with `settings`, as a link writes them; none where it does not work.
@@ -29,12 +28,6 @@ pub(super) fn usable() -> f64 {
 /// The model of a preset.
 pub(super) fn model(id: &str) -> Option<Architecture> {
     Some(run(&format!("model={id}"))?.scenario.model)
-}
-
-/// The fullest rank of an evaluation.
-fn fullest(evaluation: &Evaluation) -> Option<&StageMemory> {
-    let memory = &evaluation.report.memory;
-    memory.per_stage.get(memory.peak_stage)
 }
 
 /// Parts of a bar: name and colour of each, and the unit of their values.
@@ -76,7 +69,7 @@ impl Bar {
     /// Memory of the fullest rank of the Run with `settings`.
     pub fn memory(name: impl Into<Message>, settings: &str) -> Option<Self> {
         let evaluation = run(settings)?;
-        let stage = fullest(&evaluation)?;
+        let stage = evaluation.report.memory.fullest()?;
         let bytes = [stage.weights, stage.gradients, stage.optimizer, stage.activations, stage.buffers, stage.overhead];
         Some(Self::new(name, bytes.map(|bytes| bytes.0)))
     }

@@ -10,6 +10,7 @@ use crate::views::View;
 use crate::words::name;
 use shardscope_core::advice::certify::proof;
 use shardscope_core::memory::StageMemory;
+use shardscope_core::report::Memory;
 use shardscope_core::rl::predict;
 use shardscope_core::run::registry::{Slot, field};
 use shardscope_core::search::differences;
@@ -127,6 +128,48 @@ impl Gauge {
     }
 }
 
+/// The memory of two Runs with as many ranks, of which there are several.
+fn alike([now, then]: [&Evaluation; 2]) -> Option<[&Memory; 2]> {
+    let [now, then] = [now, then].map(|evaluation| &evaluation.report.memory);
+    (now.per_stage.len() > 1 && now.per_stage.len() == then.per_stage.len()).then_some([now, then])
+}
+
+impl Gauge {
+    /// Its name where it is of one of several ranks of `memory`.
+    fn name_of_rank(self, memory: &Memory) -> Option<Message> {
+        let Self::Held(part) = self else { return None };
+        let rank = memory.peak_stage;
+        (memory.per_stage.len() > 1)
+            .then(|| t!("On rank {rank}, the fullest of your run: {part}", rank, part = part.name()))
+    }
+
+    /// That another rank is the fullest with the settings of a step, which Memory and Compare then show.
+    fn fullest_then(self, runs: [&Evaluation; 2], unit: MemoryUnit) -> Option<Message> {
+        let (Self::Held(part), [now, then]) = (self, alike(runs)?) else { return None };
+        let rank = then.peak_stage;
+        (rank != now.peak_stage).then(|| {
+            let held = self.value_on(runs[1], rank, unit);
+            t!("Then rank {rank} is the fullest, with {held} of {part}.", rank, held, part = part.name())
+        })
+    }
+
+    /// Where the settings of a step change the fullest rank by nothing: the rank that they change most.
+    fn on_another_rank(self, runs: [&Evaluation; 2], unit: MemoryUnit) -> Option<Message> {
+        let (Self::Held(part), [now, then]) = (self, alike(runs)?) else { return None };
+        let bytes = |memory: &Memory, rank: usize| {
+            let parts = memory.per_stage.get(rank)?.components();
+            parts.into_iter().find(|(name, _)| *name == part.name()).map(|(_, bytes)| bytes.0)
+        };
+        let change = |rank: usize| Some((bytes(then, rank)? - bytes(now, rank)?).abs());
+        let by_change = |a: &usize, b: &usize| change(*a).unwrap_or(0.0).total_cmp(&change(*b).unwrap_or(0.0));
+        let rank = (0..now.per_stage.len()).max_by(by_change)?;
+        let [before, after] = runs.map(|run| self.value_on(run, rank, unit));
+        (before != after).then(|| {
+            t!("On rank {rank}, which holds less in all, it goes from {before} to {after}.", rank, before, after)
+        })
+    }
+}
+
 fn traffic(kind: Traffic) -> &'static str {
     match kind {
         Traffic::Dp => "gradients",
@@ -186,7 +229,8 @@ pub(super) fn on_run(
     };
     let row = if gauge.is_worded() { "before-after worded" } else { "before-after" };
     let gathers = before.iter().chain(&after).any(gathers_weights);
-    let mut parts = vec![muted(gauge.name(budget_tokens(run), gathers))];
+    let ranked = before.as_ref().and_then(|before| gauge.name_of_rank(&before.report.memory));
+    let mut parts = vec![muted(ranked.unwrap_or_else(|| gauge.name(budget_tokens(run), gathers)))];
     if matches!(gauge, Gauge::RlStep) && predict(run).is_err() {
         parts.push(paragraph("Your run has no reinforcement learning, or lacks settings of it."));
         parts.push(elsewhere(gauge, settings, run, unit));
@@ -215,11 +259,13 @@ pub(super) fn on_run(
             }
             figures.extend([leaf("em", "", verbatim("→")), cell(change(&changed, &last, settings), then)]);
             parts.push(el("p", &[("class", row)], &figures));
+            parts.extend(gauge.fullest_then([now, then], unit).map(muted));
             // Of the own run, so before another is offered.
             parts.extend(unless_it_fits(&then.report.memory, unit));
             if shown(now) == shown(then) {
                 parts.push(muted("It makes no difference to this number of your run."));
-                parts.push(elsewhere(gauge, settings, run, unit));
+                let on_rank = gauge.on_another_rank([now, then], unit);
+                parts.push(on_rank.map_or_else(|| elsewhere(gauge, settings, run, unit), muted));
             }
         }
     }
@@ -241,7 +287,7 @@ fn without_change(has_them: bool) -> Node {
 }
 
 /// The words where the run with the settings of a step is tight or out of memory.
-fn unless_it_fits(memory: &shardscope_core::report::Memory, unit: MemoryUnit) -> Option<Node> {
+fn unless_it_fits(memory: &Memory, unit: MemoryUnit) -> Option<Node> {
     let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
     Some(match memory.verdict {
         Verdict::Fits => return None,
@@ -290,11 +336,17 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
     };
     let words = if steps.len() == 1 {
         let (after, change) = steps.remove(0);
-        t!("On {run} it goes from {before} to {after}: {change}.", run = called, before, after, change)
+        t!(
+            "Another run shows it: {run}. There it goes from {before} to {after} with {change}.",
+            run = called,
+            before,
+            after,
+            change
+        )
     } else {
         let each = steps.into_iter().map(|(value, change)| t!("{change}: {value}", change, value));
         t!(
-            "On {run} it goes from {before} to: {steps}.",
+            "Another run shows it: {run}. There it goes from {before} to: {steps}.",
             run = called,
             before,
             steps = Message::joined("; then ", each)
@@ -415,10 +467,10 @@ mod tests {
         for id in StepId::all() {
             let html = on_run(id.step().on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
             println!("{id}: {}", html.replace("><", "> <").split(['<', '>']).skip(2).step_by(2).collect::<String>());
-            assert!(!html.contains(&format!("On {} it", name(&run))), "{id}: {html}");
-            let with = format!("On {} with ", name(&run));
+            assert!(!html.contains(&format!("shows it: {}. There", name(&run))), "{id}: {html}");
+            let with = format!("shows it: {} with ", name(&run));
             let mut words = html.split(&with).skip(1);
-            let what = words.next().map(|rest| rest.split(" it goes from").next().unwrap_or_default());
+            let what = words.next().map(|rest| rest.split(". There it goes from").next().unwrap_or_default());
             assert!(what.is_none_or(|what| !what.is_empty()), "{id}: {html}");
             offered += u32::from(what.is_some());
         }
@@ -428,6 +480,35 @@ mod tests {
     fn shown(step: &str) -> String {
         let (run, step) = (Run::default(), StepId::named(step).unwrap().step());
         on_run(step.on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html()
+    }
+
+    /// Pipeline ranks hold unequal memory: what a step says of one names it, the fullest after the change is that of
+    /// Memory and Compare, and a change that the fullest rank does not have is shown on the rank that has it: the head
+    /// and its logits are on the last.
+    #[test]
+    fn memory_of_one_rank_says_which() {
+        let own = evaluate(&Run::default()).unwrap();
+        let full = evaluate(&Run::default().with_texts(&[("recompute", "full".to_owned())]).unwrap()).unwrap();
+        let [before, after] = [&own, &full].map(|one| &one.report.memory);
+        let html = shown("memory.recomputation");
+        let rank = before.peak_stage;
+        assert!(html.contains(&format!("On rank {rank}, the fullest of your run")), "{html}");
+        let held = MemoryUnit::Gib.show(after.fullest().unwrap().activations);
+        let then = format!("Then rank {} is the fullest, with {held} of ", after.peak_stage);
+        assert!(after.peak_stage != rank && html.contains(&then), "{then}: {html}");
+        // Another run is offered only where no rank of this one shows a change.
+        let buffers = |run: &Run| -> Vec<String> {
+            let memory = evaluate(run).unwrap().report.memory;
+            memory.per_stage.iter().map(|rank| MemoryUnit::Gib.show(rank.buffers)).collect()
+        };
+        for kernel in ["megatron", "megatron-fused", "te-fused"] {
+            let run = Run::default().with_texts(&[("cross_entropy", kernel.to_owned())]).unwrap();
+            let step = StepId::named("memory.logits").unwrap().step();
+            let html = on_run(step.on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
+            let changed = run.with_texts(&[("cross_entropy", "megatron".to_owned())]).unwrap();
+            let changes = buffers(&run) != buffers(&changed);
+            assert_eq!(!changes, html.contains("Take that run"), "{kernel}: {html}");
+        }
     }
 
     /// Two steps that show one figure after two changes say which change each is.

@@ -328,8 +328,8 @@ fn logits(dials: &Dials) -> Live {
     let vocabulary = model(MODEL).map_or(0, |model| model.vocab);
     let each = (s * vocabulary / t) as f64;
     let note = t!(
-        "The formula is the peak of the unfused loss. The bars show the fullest moment of the step, when a part of \
-            these bytes is freed."
+        "The formula counts what the unfused loss holds at most. The bars are of the moment when the GPU holds most in \
+            all; a part of these bytes is freed by then."
     );
     Live::of([
         t!(

@@ -177,10 +177,7 @@ pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [
     );
     let mut parts = vec![sized(t!("Usable memory"), "memory.capacity_bytes", capacity)];
     for (index, component) in Component::ALL.into_iter().enumerate() {
-        let bytes_of = |report: &Report| {
-            let rank = report.memory.per_stage.get(report.memory.peak_stage);
-            rank.map_or(0.0, |rank| rank.components()[index].1.0)
-        };
+        let bytes_of = |report: &Report| report.memory.fullest().map_or(0.0, |rank| rank.components()[index].1.0);
         let name = t!("Fullest GPU: {component}", component = component.name());
         let field = format!("fullest {}", component.name());
         parts.push(sized(name, &field, both.pair(bytes_of)));
