@@ -5,6 +5,7 @@ use super::stamp::out_of_memory;
 use shardscope_core::pipeline::OrderItem;
 use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
+use shardscope_view::panels::overlap::exposed;
 
 /// Four tables with an empty line between them, after comments with version, date and link.
 pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
@@ -29,12 +30,19 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     }
     lines.push(String::new());
     lines.push(
-        "communication,bytes_per_gpu,comm_s,compute_s,ratio,exposed_s,not_hidden_s,slows_compute_s,shares_wire_with"
+        "# communication: of the busiest rank; exposed_in_step_s is of the average rank, as the step counts it, and of \
+            gradients and gathered weights together"
+            .to_owned(),
+    );
+    lines.push(
+        "communication,bytes_per_gpu,comm_s,compute_s,ratio,exposed_s,not_hidden_s,slows_compute_s,shares_wire_with,\
+            exposed_in_step_s"
             .to_owned(),
     );
     for row in &report.overlap {
+        let in_step = exposed(report, row.traffic).map_or_else(String::new, |(time, _)| time.0.to_string());
         lines.push(format!(
-            "{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{in_step}",
             row.traffic.id(),
             row.bytes_per_gpu.0,
             row.comm_s.0,
@@ -77,11 +85,11 @@ mod tests {
 
     const STAMP: Stamp = Stamp { date: "2026-11-21", address: "" };
 
-    /// The tables: the head and the rows of each, cell by cell. Two comments stand above, and a third of a run that is
-    /// out of memory.
+    /// The tables: the head and the rows of each, cell by cell. Two comments stand above, and another of a run that is
+    /// out of memory; one says whose the communication is.
     fn tables(text: &str, is_out: bool) -> Vec<Vec<Vec<String>>> {
         let (notes, rest): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('#'));
-        assert_eq!(notes.len(), 2 + usize::from(is_out));
+        assert_eq!(notes.len(), 3 + usize::from(is_out));
         let cells = |line: &&str| line.split(',').map(str::to_owned).collect();
         let tables = rest.split(|line| line.is_empty());
         tables.filter(|table| !table.is_empty()).map(|table| table.iter().map(cells).collect()).collect()
@@ -133,6 +141,14 @@ mod tests {
                 }
                 assert_eq!(row[0], wire.traffic.id());
             }
+            // What the page shows as exposed: the parts of the step, gradients and gathered weights once.
+            let head = overlap[0].iter().position(|head| head == "exposed_in_step_s").unwrap();
+            let rows = || overlap[1..].iter().filter(|row| !row[head].is_empty());
+            let both = rows().filter(|row| ["dp", "zero3"].contains(&&*row[0])).count() == 2;
+            let counted = rows().filter(|row| !both || row[0] != "zero3");
+            let sum: f64 = counted.map(|row| number(&row[head])).sum();
+            let whole = report.step.exposed_comm_s.0;
+            assert!((sum - whole).abs() <= 1e-9 * report.step.time_s.0, "{sum} {whole}: {overlap:?}");
             for row in &utilisation[1..] {
                 let [flops, rate, share] = [1, 2, 3].map(|at| number(&row[at]));
                 let per_gpu = report.step.tokens_per_s_per_gpu;

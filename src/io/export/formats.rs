@@ -18,7 +18,7 @@ use shardscope_core::pipeline::torch_csv;
 use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::presets::Trainer;
 use shardscope_core::run::registry::{Field, field, plain};
-use shardscope_core::run::{Based, Run, Scenario};
+use shardscope_core::run::{Based, Run, Scenario, Schedule};
 use shardscope_core::t;
 use shardscope_core::units::MemoryUnit;
 use shardscope_core::whole_run::{WholeRun, whole_run};
@@ -160,17 +160,31 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     })
 }
 
-/// torchtitan's settings of `run` that name the file of its order, and that file; none where torchtitan has no schedule
-/// of the name.
+/// The Run whose settings of torchtitan stand beside the file of the order of `evaluation`: its own where torchtitan
+/// has a schedule of its name. Else that of an order from a file with one stage a rank, where the order has no more
+/// and updates its weights once a step; none where torchtitan runs no such order.
+pub fn as_ordered(evaluation: &Evaluation) -> Option<Run> {
+    let (run, order) = (&evaluation.scenario.run, &evaluation.order);
+    if run.pp == 1 || torchtitan::order_of(run).is_some() {
+        return (run.pp > 1).then(|| run.clone());
+    }
+    let is_single = (0..order.ranks.len()).all(|rank| order.stages_of(rank).len() == 1);
+    let is_plain = order.away.is_none() && order.splits == 1 && order.weight_copies.iter().all(|copies| *copies <= 1);
+    let ordered = Run { schedule: Schedule::Optimal, virtual_stages: 1, ..run.clone() };
+    Some(ordered).filter(|ordered| is_single && is_plain && Scenario::new(ordered).is_ok())
+}
+
+/// torchtitan's settings of `run` that name the file of its order, and that file; none where torchtitan runs no such
+/// order.
 ///
 /// # Errors
 /// Why the Run makes no sense, or that torchtitan's settings would train something else.
 pub fn with_order(run: &Run, stamp: &Stamp) -> Result<Option<[String; 2]>, Vec<Issue>> {
-    if torchtitan::order_of(run).is_none() {
-        return Ok(None);
-    }
     let evaluation = evaluate(run)?;
-    let settings = launch(&torchtitan::DIALECT, &evaluation, stamp, &Purpose::Ordered)?;
+    let Some(scenario) = as_ordered(&evaluation).and_then(|ordered| Scenario::new(&ordered).ok()) else {
+        return Ok(None);
+    };
+    let settings = launch(&torchtitan::DIALECT, &evaluation, stamp, &Purpose::Ordered(Box::new(scenario)))?;
     Ok(Some([settings, torch_csv::to_csv(&evaluation.order)]))
 }
 
@@ -255,8 +269,8 @@ fn is_of(dialect: &Dialect, run: &Run) -> bool {
 /// What settings of a program are written for.
 enum Purpose {
     Settings,
-    /// With the file of the order of the pipeline beside them.
-    Ordered,
+    /// With the file of the order of the pipeline beside them: the Run as they say it.
+    Ordered(Box<Scenario>),
     /// Some steps on mock data, which these settings say.
     Trial(SettingEntries),
 }
@@ -328,7 +342,10 @@ fn refusal(dialect: &Dialect, scenario: &Scenario, lost: &NotSaid) -> Issue {
 /// # Errors
 /// That they would train something else.
 fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &Purpose) -> Result<String, Vec<Issue>> {
-    let scenario = &evaluation.scenario;
+    let scenario: &Scenario = match purpose {
+        Purpose::Ordered(ordered) => ordered,
+        Purpose::Settings | Purpose::Trial(_) => &evaluation.scenario,
+    };
     let run = &scenario.run;
     let lost = left_out(dialect, scenario);
     if let Some(other) = trained_otherwise(dialect, scenario, &lost) {
@@ -355,8 +372,14 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
             None => format!("  {}: {}", lost.key, lost.value),
         }));
     }
-    if matches!(purpose, Purpose::Ordered) {
+    if matches!(purpose, Purpose::Ordered(_)) {
         comments.push(format!("The order of the pipeline: {} in the folder of the launch.", torchtitan::ORDER_FILE));
+    } else if dialect.id == torchtitan::DIALECT.id
+        && lost.iter().any(|lost| lost.key == "schedule")
+        && as_ordered(evaluation).is_some()
+    {
+        comments
+            .push("torchtitan runs the order of this schedule from a file: save these settings with it.".to_owned());
     }
     if !is_trial {
         comments.extend(start_lines(dialect.id, dialect.file, &evaluation.scenario));
@@ -378,7 +401,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
             entries.extend(more);
             blanks = named;
         }
-        Purpose::Ordered => {
+        Purpose::Ordered(_) => {
             let said = |(name, _): &(String, _)| entries.iter().any(|(known, _)| known == name);
             let order = torchtitan::order_of(run).filter(|order| !said(order));
             entries.extend(order);

@@ -1,9 +1,11 @@
 //! The page's export dialog: the formats to choose from, and the chosen one as text.
 
-use super::formats::{FORMATS, export, with_order};
+use super::formats::{FORMATS, as_ordered, export, with_order};
 use super::stamp::Stamp;
-use shardscope_core::report::evaluate;
-use shardscope_core::run::Run;
+use shardscope_core::message::Message;
+use shardscope_core::report::{Evaluation, evaluate};
+use shardscope_core::run::{OneOf, Run};
+use shardscope_core::t;
 use shardscope_core::units::MemoryUnit;
 use shardscope_view::node::action::{Dialog, Save};
 use shardscope_view::node::markup::{Action, Node, copied, el, faint, inline, leaf, text, title};
@@ -12,6 +14,8 @@ use shardscope_view::words::runs_out;
 
 /// The form whose program reads the order of its pipeline from a file of its own.
 const ORDERED: &str = "torchtitan";
+/// The form that is this file.
+const ORDER: &str = "order";
 
 /// Why a form has nothing to say of `run`; none where it has.
 fn without(run: &Run, id: &str) -> Option<&'static str> {
@@ -19,6 +23,24 @@ fn without(run: &Run, id: &str) -> Option<&'static str> {
         "rl" if run.rl.algorithm.is_none() => Some("for a run with an RL algorithm"),
         "peft" if run.adapter.method.is_none() => Some("for a run that trains an adapter"),
         _ => None,
+    }
+}
+
+/// What torchtitan's settings say beside the order of `evaluation`, where it has no schedule of its name.
+fn beside_the_order(evaluation: &Evaluation) -> Option<Message> {
+    let run = &evaluation.scenario.run;
+    if run.pp == 1 {
+        return None;
+    }
+    let schedule = run.schedule.choice().label;
+    match as_ordered(evaluation) {
+        Some(ordered) if ordered.schedule == run.schedule => None,
+        Some(_) => Some(t!(
+            "torchtitan has no schedule {schedule}: its settings, saved with the order, name PipelineScheduleSingle \
+                and this file.",
+            schedule
+        )),
+        None => Some(t!("torchtitan does not run the order of {schedule}.", schedule)),
     }
 }
 
@@ -39,13 +61,15 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let evaluation = evaluate(run);
     let unfit = evaluation.as_ref().ok().and_then(|known| runs_out(&known.report.memory, MemoryUnit::Gib));
     let unfit = unfit.map(|words| el("p", &[("class", "issue error")], &[inline(words)])).unwrap_or_default();
+    let beside = evaluation.as_ref().ok().filter(|_| chosen.id == ORDER).and_then(beside_the_order);
+    let beside = beside.map(|words| el("p", &[("class", "muted")], &[inline(words)])).unwrap_or_default();
     let body = match evaluation.and_then(|_| export(run, chosen.id, stamp)) {
         Err(issues) => el("div", &[("class", "taken")], &issues.iter().map(line).collect::<Vec<_>>()),
         Ok(file) => {
             let name = |end: &str| format!("shardscope.{end}");
             let save = Save::Text { name: name(chosen.end), text: file.as_str().into() };
             let save = leaf("button", "main", "Save").on(Action::Save(save));
-            let order = FORMATS.iter().find(|format| format.id == "order");
+            let order = FORMATS.iter().find(|format| format.id == ORDER);
             let order = order.filter(|_| chosen.id == ORDERED);
             let both = order.and_then(|order| {
                 let [settings, cells] = with_order(run, stamp).ok()??;
@@ -57,14 +81,21 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
             copied("main", &file, Node::from_iter([save, both.unwrap_or_default(), faint(chosen.what)]))
         }
     };
-    [title("Export"), el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"), unfit, body]
-        .into_iter()
-        .collect()
+    [
+        title("Export"),
+        el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"),
+        unfit,
+        beside,
+        body,
+    ]
+    .into_iter()
+    .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardscope_core::run::Schedule;
 
     #[test]
     fn every_form_can_be_chosen_copied_and_saved() {
@@ -108,7 +139,7 @@ mod tests {
         assert!(named(&files[0][0].1), "{}", files[0][0].1);
         // Where nothing is saved beside them, the settings name no file: torchtitan raises `FileNotFoundError`.
         assert!(!named(&export(&Run::default(), ORDERED, &Stamp::default()).unwrap()));
-        let run = Run { schedule: shardscope_core::run::Schedule::ZbV, ..Run::default() };
+        let run = Run { schedule: Schedule::ZbV, ..Run::default() };
         let files = both(&run, ORDERED);
         assert!(named(&files[0][0].1) && files[0][0].1.contains("\"ZBVZeroBubble\""), "{}", files[0][0].1);
         // Read back, the two are the run: its schedule, with the order of the file.
@@ -116,8 +147,26 @@ mod tests {
             files[0][0].1.lines().filter(|line| !line.starts_with("# ")).fold(String::new(), |s, l| s + l + "\n");
         let back = crate::import::read(&settings, &Run::default()).unwrap();
         assert_eq!(back.run.schedule, run.schedule);
-        // One that torchtitan does not know has other stages than what is said instead.
-        assert!(both(&Run { schedule: shardscope_core::run::Schedule::ZbH1, ..Run::default() }, ORDERED).is_empty());
+        // One that torchtitan has no name for, with one stage a rank: the class of single stages with the file. Every
+        // form says the same of it.
+        let zb_h1 = Run { schedule: Schedule::ZbH1, ..Run::default() };
+        let files = both(&zb_h1, ORDERED);
+        let settings = &files[0][0].1;
+        assert!(named(settings) && settings.contains("pipeline_parallel_schedule = \"PipelineScheduleSingle\""));
+        assert!(!settings.contains("Schedule: ") && files[0][1].1.starts_with("0F0,"), "{settings}");
+        let alone = export(&zb_h1, ORDERED, &Stamp::default()).unwrap();
+        assert!(alone.contains("  Schedule: ZB-H1") && alone.contains("runs the order of this schedule from a file"));
+        let said = |run: &Run| menu(run, ORDER, &Stamp::default()).to_html();
+        assert!(said(&zb_h1).contains("name PipelineScheduleSingle and this file"));
+        // A rank of both directions holds stages that no class of torchtitan has; PipeDream updates within a step.
+        for schedule in [Schedule::DualPipe, Schedule::Pipedream] {
+            let run = Run { schedule, ..Run::default() };
+            assert!(
+                both(&run, ORDERED).is_empty() && said(&run).contains("torchtitan does not run the order of "),
+                "{schedule:?}"
+            );
+        }
+        assert!(!said(&Run::default()).contains("torchtitan has no schedule"));
         let files = both(&Run::default(), ORDERED);
         // PyTorch's reader takes every line for a rank: the first begins with an op of rank 0.
         assert!(files[0][1].1.starts_with("0F0,"), "{}", &files[0][1].1[..20]);
