@@ -97,10 +97,11 @@ pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>)
         || t!("nothing fails"),
         |mtti| t!("one every {time}", time = Scope::run().says("whole:mtti_s", duration(mtti))),
     );
-    let often = match answer.in_restarts() {
-        Some(count) => {
+    let often = match answer.apart() {
+        Some([running, count]) => {
+            let running = Scope::run().says("whole:broken", plain(running, false));
             let count = Scope::run().says("whole:in_restarts", significant(count, 2));
-            t!("{often}, {count} of them during a restart", often, count)
+            t!("{often}: {running} of the running job, {count} during a restart", often, running, count)
         }
         None => often,
     };

@@ -1,11 +1,11 @@
 //! The calendar as a bar from the first step to the last token, and its losses as a waterfall.
 
-use super::found::{WholeRunAnswer, duration};
+use super::found::{WholeRunAnswer, duration, is_wide};
 use super::kinds::{Row, TRAINING, in_order};
 use crate::charts::figure::{legend, swatch};
 use crate::charts::ticks::ticks;
 use crate::node::figure::Scope;
-use crate::panels::strip::show_tokens;
+use crate::panels::strip::{plain, show_tokens};
 use crate::prelude::*;
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::group;
@@ -66,12 +66,15 @@ pub(super) fn bar(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> Nod
             .say("style", verbatim(percent("left", at(days))))
     });
     let side = if end > 0.85 { "before" } else { "" };
-    let ends = leaf("b", side, t!("ends {day}", day = day(figures.days, |value| significant(value, 3))))
-        .say("style", verbatim(percent("left", end)));
+    // As many digits as the headline above it.
+    let wide = range.is_some_and(|range| is_wide(figures.days, range));
+    let shown: fn(f64) -> String = if wide { |value| plain(value, true) } else { |value| plain(value, false) };
+    let ends =
+        leaf("b", side, t!("ends {day}", day = day(figures.days, shown))).say("style", verbatim(percent("left", end)));
     let marks: Vec<Node> = marks.chain([ends]).collect();
     let label = t!(
         "{days} days from the first step to the last token of {tokens}, of which {share} train",
-        days = significant(figures.days, 3),
+        days = shown(figures.days),
         tokens = show_tokens(figures.tokens),
         share = show_percent(figures.productive)
     );
@@ -107,7 +110,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
         let (side, place) =
             if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };
         let words = el("em", &[("class", side), ("style", &place)], &[text(note(answer, *kind))]);
-        // The count leaves out those that strike a restart.
+        // The count leaves out those that strike a restart; the key figure of interruptions says both.
         let words = match kind {
             LossKind::RepeatedWork | LossKind::Restarts => words.title(t!("interruptions of the running job")),
             _ => words,

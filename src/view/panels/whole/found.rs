@@ -1,7 +1,7 @@
 //! The answer that the view shows, and durations as it says them.
 
 use crate::node::figure::Scope;
-use crate::panels::strip::{PRICE, budget_tokens, plain};
+use crate::panels::strip::{PRICE, WIDE, budget_tokens, plain};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
 use shardscope_core::whole_run::{
@@ -48,11 +48,12 @@ impl WholeRunAnswer {
         t!("{count} × {time}", count, time)
     }
 
-    /// Interruptions that strike a restart: all but those of the running job; none where none are counted.
-    pub(super) fn in_restarts(&self) -> Option<f64> {
+    /// Interruptions of the running job, and those that strike a restart: both together are all; none where none strike
+    /// a restart.
+    pub(super) fn apart(&self) -> Option<[f64; 2]> {
         let (running, _) = self.each(LossKind::Restarts);
         let all = self.figures.interruptions;
-        (all > running * (1.0 + 1e-9)).then_some(all - running)
+        (all > running * (1.0 + 1e-9)).then_some([running, all - running])
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
@@ -70,6 +71,11 @@ impl WholeRunAnswer {
             ..range
         }
     }
+}
+
+/// True where the days of a whole run are shown with two digits: the ends of their `range` are far apart.
+pub(super) fn is_wide(days: f64, range: &CalendarRange) -> bool {
+    (range.high_days - range.low_days) / days >= WIDE
 }
 
 /// A duration for people: `12 s`, `10.9 min`, `3.1 h`, `80.1 d`.

@@ -77,6 +77,28 @@ fn the_bar_is_as_long_as_the_calendar_and_the_losses_as_what_is_lost() {
     assert!((losses - 120.0).abs() < 0.1, "{losses}");
 }
 
+/// The day at which the bar ends is the number of the key figure above it; the interruptions of the running job, which
+/// the rows of the losses count, and those during a restart stand beside their sum.
+#[test]
+fn the_bar_and_the_rows_count_what_the_key_figures_say() {
+    let own = Run { gpus: 2048, tokens_total: Some(15e12), ..run(RunLength::default()) };
+    let evaluation = evaluate(&own).unwrap();
+    let found = WholeRunAnswer::new(&evaluation).unwrap();
+    let range = range(&evaluation, &found.setting);
+    let figures = answer(&own, &found, Some(&range)).figures();
+    let of = |field: &str| figures.iter().find(|(name, ..)| name == field).map(|(.., shown)| shown.clone());
+    let days = of(WholeRunFigure::Days.id()).unwrap();
+    let bar = words(&calendar::bar(&found, Some(&range)).to_html());
+    assert!(found.figures.days > 2.0 && bar.contains(&format!("ends day {days} ")), "{days}: {bar}");
+    let [running, restarts] = found.apart().unwrap();
+    assert!((running + restarts - found.figures.interruptions).abs() < 1e-9 * found.figures.interruptions);
+    let html = words(&answer(&own, &found, Some(&range)).to_html());
+    let count = of("whole:broken").unwrap();
+    assert!(html.contains(&format!(": {count} of the running job, ")), "{html}");
+    let losses = words(&calendar::losses(&found, Some(&range)).to_html());
+    assert!(losses.contains(&format!("{count} × ")), "{count}: {losses}");
+}
+
 #[test]
 fn units_are_small_and_numbers_have_four_digits_at_most() {
     for (tokens, price) in [(1e9, 0.5), (15e12, 2.0), (1e15, 40.0)] {
@@ -231,9 +253,9 @@ fn what_each_interruption_costs_adds_up_to_the_loss() {
         assert_eq!(count, part("j"));
         assert!(restarts.parts.iter().any(|part| (part.value / down.0 - 1.0).abs() < 1e-12), "{:?}", restarts.parts);
         // All interruptions are those of the running job and those that strike a restart; what differs is named.
-        let running = found.figures.interruptions - found.in_restarts().unwrap_or(0.0);
+        let running = found.figures.interruptions - found.apart().map_or(0.0, |[_, count]| count);
         assert!((running / count - 1.0).abs() < 1e-9, "{running} {count}");
-        assert_eq!(found.in_restarts().is_some(), found.setting.rhythm.by_calendar);
+        assert_eq!(found.apart().is_some(), found.setting.rhythm.by_calendar);
         assert!(if found.setting.rhythm.by_calendar {
             count < found.figures.interruptions
         } else {
