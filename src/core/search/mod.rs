@@ -15,6 +15,7 @@ pub mod axes;
 pub mod better;
 pub mod bound;
 pub mod catalogue;
+pub mod dates;
 mod engine;
 pub mod facts;
 mod fastest;

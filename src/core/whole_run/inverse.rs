@@ -117,24 +117,45 @@ impl Dates {
         }
     }
 
+    /// As [`Dates::new`], of counts that are tried one by one ([`Dates::take`]).
+    pub fn of_chosen(run: &Run, tokens: f64, days: f64) -> Self {
+        Self { left: Vec::new().into_iter(), ..Self::new(run, tokens, days) }
+    }
+
+    /// The Run that is asked about, without what was measured of it.
+    pub const fn run(&self) -> &Run {
+        &self.run
+    }
+
     /// Tries the next count; true where there is none left.
     pub fn step(&mut self) -> bool {
         let Some(gpus) = self.left.next() else { return true };
-        match self.days_with(gpus) {
-            Ok((mean, high, missing)) => {
-                self.counts.push((gpus, mean, high));
-                self.missing.push(missing);
-            }
-            Err(issues) => self.refused = issues,
-        }
+        self.take(&Run { gpus, ..self.run.clone() });
         false
     }
 
-    /// Days of `gpus` GPUs in the mean, days within which nine of ten runs end, and memory that is missing.
-    fn days_with(&self, gpus: u64) -> Result<(f64, f64, Bytes), Vec<Issue>> {
-        let mtti_h = self.node_hours.map(|hours| hours / nodes(gpus));
+    /// Tries `run`, the one that is asked about on another number of GPUs: the days within which nine of ten end; none
+    /// where it cannot work.
+    pub fn take(&mut self, run: &Run) -> Option<f64> {
+        match self.days_of(run) {
+            Ok((mean, high, missing)) => {
+                let at = self.counts.partition_point(|(gpus, ..)| *gpus < run.gpus);
+                self.counts.insert(at, (run.gpus, mean, high));
+                self.missing.insert(at, missing);
+                Some(high)
+            }
+            Err(issues) => {
+                self.refused = issues;
+                None
+            }
+        }
+    }
+
+    /// Days of `run` in the mean, days within which nine of ten runs end, and memory that is missing.
+    fn days_of(&self, run: &Run) -> Result<(f64, f64, Bytes), Vec<Issue>> {
+        let mtti_h = self.node_hours.map(|hours| hours / nodes(run.gpus));
         let length = RunLength { mtti_h, ..self.run.length.clone() };
-        let run = Run { gpus, length, ..self.run.clone() };
+        let run = Run { length, ..run.clone() };
         let mut evaluation = evaluate(&run)?;
         if let Some(factor) = self.factor {
             let measured_step_s = Some(evaluation.report.step.time_s.0 * factor);

@@ -10,7 +10,7 @@ use crate::core::units::number;
 use crate::core::whole_run::{Deadline, MOST_DAYS};
 use crate::view::node::markup::Node;
 use crate::view::panels::strip::{budget_tokens, show_tokens};
-use crate::view::panels::whole::{dates, trains};
+use crate::view::panels::whole::{DateLayout, dates, trains};
 use crate::web::browser;
 use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
@@ -37,8 +37,13 @@ fn asked(of: Option<&(Run, f64)>, now: &Run) -> (Run, f64) {
     (Run { model, tokens_total, price_per_gpu_hour, ..asked.clone() }, *days)
 }
 
-/// The question of the number of GPUs: that of the Run matters only where something was measured with it.
-fn of_any_count(run: &Run) -> Run {
+/// A question of the number of GPUs: the Run, the days, and whose layout.
+type DateQuestion = (Run, f64, DateLayout);
+
+/// The Run of a question of the number of GPUs: its own number matters only where something was measured with it, its
+/// layout only where it is not chosen anew.
+fn of_any_count(run: &Run, of: DateLayout) -> Run {
+    let run = if of == DateLayout::Chosen { &Layouts::question(run) } else { run };
     let was_measured = run.measured_step_s.is_some() || run.length.mtti_h.is_some();
     Run { gpus: if was_measured { run.gpus } else { 0 }, ..run.clone() }
 }
@@ -47,7 +52,9 @@ fn of_any_count(run: &Run) -> Run {
 pub(crate) fn inverse(state: State) -> AnyView {
     let days = move || state.view.days.get().unwrap_or(DAYS);
     let models = WorkerQuestion::<(Run, f64), Vec<CatalogueRow>>::new();
-    let counts = WorkerQuestion::<(Run, f64), (Option<Deadline>, bool)>::new();
+    let counts = WorkerQuestion::<DateQuestion, (Option<Deadline>, bool)>::new();
+    // While the page chooses the layout, every number of GPUs has its own.
+    let whose = move || if state.view.follows.get() { DateLayout::Chosen } else { DateLayout::Own };
     let optimal = RwSignal::new(false);
     let ask_models = move || {
         let (run, days) = (state.run.get_untracked(), untrack(days));
@@ -79,10 +86,14 @@ pub(crate) fn inverse(state: State) -> AnyView {
         if counts.works.get_untracked() {
             return counts.stop();
         }
-        let (run, days) = (state.run.get_untracked(), untrack(days));
+        let (run, days, of) = (state.run.get_untracked(), untrack(days), untrack(whose));
         let tokens = budget_tokens(&run);
-        let job = Job::Dates { run: run.clone(), tokens, days };
-        counts.ask((of_any_count(&run), days), job, |found, reply| {
+        let asked = (of_any_count(&run, of), days, of);
+        let job = match of {
+            DateLayout::Own => Job::Dates { run, tokens, days },
+            DateLayout::Chosen => Job::ChosenDates { run, tokens, days },
+        };
+        counts.ask(asked, job, |found, reply| {
             if let Reply::Dates(deadline, done) = reply {
                 *found = (deadline, done);
             }
@@ -94,13 +105,18 @@ pub(crate) fn inverse(state: State) -> AnyView {
         models.found.with(|rows| trains(&own, days, rows, optimal.get()))
     });
     let dates = view_of(move || {
-        let days = counts.of.with(|of| of.as_ref().map(|(_, days)| *days));
-        let Some(days) = days else { return Node::none() };
-        counts.found.with(|(found, done)| state.run.with(|run| dates(run, days, found.as_ref(), *done)))
+        let asked = counts.of.with(|of| of.as_ref().map(|(_, days, of)| (*days, *of)));
+        let Some((days, of)) = asked else { return Node::none() };
+        counts.found.with(|(found, done)| state.run.with(|run| dates(run, days, found.as_ref(), *done, of)))
     });
     let differs = move |of: &Option<(Run, f64)>, now: Run| of.as_ref().is_some_and(|of| *of != (now, days()));
     let models_stale = flag(move || models.of.with(|of| differs(of, state.run.with(question))));
-    let counts_stale = flag(move || counts.of.with(|of| differs(of, state.run.with(of_any_count))));
+    let counts_stale = flag(move || {
+        counts.of.with(|asked| {
+            let Some((run, asked_days, of)) = asked else { return false };
+            *of != whose() || *asked_days != days() || *run != state.run.with(|now| of_any_count(now, *of))
+        })
+    });
     let label = move |works: RwSignal<bool>, ask: Message| translated(if works.get() { t!("Stop") } else { ask });
     let progress = text(move || {
         let count = models.found.with(Vec::len);

@@ -186,15 +186,42 @@ fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_b
     ]
 }
 
-/// The smallest number of GPUs that trains on `tokens` within `days`; `done` once every count was tried.
-pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node {
+/// Whose layout a date was asked of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DateLayout {
+    /// That of the Run, on every number of GPUs.
+    Own,
+    /// The one that is chosen for each number of GPUs, as the page does while its layout is chosen.
+    Chosen,
+}
+
+/// The smallest number of GPUs that trains on `tokens` within `days`, in the layout `of`; `done` once every count was
+/// tried.
+pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool, of: DateLayout) -> Node {
+    let is_chosen = of == DateLayout::Chosen;
     let Some(found) = found else {
-        let words = muted(if done { "No number of GPUs works with this layout." } else { "Trying numbers of GPUs…" });
-        return if done { Node::from_iter([words, with_chosen_layout(own, own.gpus)]) } else { words };
+        return match (done, of) {
+            (false, _) => muted("Trying numbers of GPUs…"),
+            (true, DateLayout::Chosen) => muted("No layout that fits was found on any number of GPUs that was tried."),
+            (true, DateLayout::Own) => {
+                let words = muted("No number of GPUs works with this layout.");
+                Node::from_iter([words, with_chosen_layout(own, own.gpus)])
+            }
+        };
     };
     let (mean, high) = (significant(found.days, 3), significant(found.high_days, 3));
     let limit = number(days, 3);
     let (words, gpus) = match found.gpus {
+        Some(gpus) if is_chosen => (
+            t!(
+                "In the layout chosen for each number of GPUs, {gpus} GPUs: {mean} days in the mean, nine of ten runs \
+                    within {high}.",
+                gpus,
+                mean,
+                high
+            ),
+            gpus,
+        ),
         Some(gpus) => (
             t!(
                 "In this layout, {gpus} GPUs: {mean} days in the mean, nine of ten runs within {high}.",
@@ -207,6 +234,17 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
         None if done && found.missing_bytes.iter().all(|missing| missing.0 > 0.0) => {
             (t!("Out of memory with this layout on each number of GPUs that was tried."), 0)
         }
+        None if done && is_chosen => (
+            t!(
+                "In the layout chosen for each number of GPUs, none that was tried ends within {limit} days nine times \
+                    in ten. The earliest is {gpus}: {mean} days in the mean, nine of ten within {high}.",
+                limit,
+                gpus = found.fastest_gpus,
+                mean,
+                high
+            ),
+            found.fastest_gpus,
+        ),
         None if done => (
             t!(
                 "In this layout, no number of GPUs ends within {limit} days nine times in ten. The earliest is {gpus}: \
@@ -222,7 +260,8 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
     };
     let press = (gpus > 0 && gpus != own.gpus)
         .then(|| apply("main", vec![("gpus", gpus.to_string())], "", t!("Use {gpus} GPUs", gpus)));
-    let chosen = if done { with_chosen_layout(own, if gpus > 0 { gpus } else { own.gpus }) } else { Node::none() };
+    let other = done && !is_chosen;
+    let other = if other { with_chosen_layout(own, if gpus > 0 { gpus } else { own.gpus }) } else { Node::none() };
     let missing = |missing: &Bytes| if missing.0 > 0.0 { MemoryUnit::Gib.show(*missing) } else { "–".to_owned() };
     let counts = Rows::of(found.counts.iter().zip(&found.missing_bytes))
         .figures("GPUs", |((gpus, ..), _)| group(&gpus.to_string()))
@@ -231,10 +270,10 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
         .figures("memory missing", |(_, bytes)| missing(bytes))
         .marked(|((gpus, ..), _)| Some(*gpus) == found.gpus)
         .table(t!("Days by number of GPUs"));
-    let why = found.gpus.map(|gpus| why_not_fewer(gpus, days, found));
-    let why = muted(Message::joined(" ", tried(found).into_iter().chain(why)));
+    let why = found.gpus.and_then(|gpus| why_not_fewer(gpus, days, found, of));
+    let why = muted(Message::joined(" ", tried(found, of).into_iter().chain(why)));
     let lead = [leaf("b", "", words), text(" "), press.unwrap_or_default()];
-    Node::from_iter([el("p", &[], &lead), chosen, why, fold("All numbers that were tried", counts)])
+    Node::from_iter([el("p", &[], &lead), other, why, fold("All numbers that were tried", counts)])
 }
 
 /// The way to an answer that is of no one layout: `gpus` GPUs with the layout that the search chooses on them.
@@ -249,10 +288,18 @@ fn with_chosen_layout(own: &Run, gpus: u64) -> Node {
 }
 
 /// The numbers of GPUs that were tried: "Tried in this layout: 12 numbers of GPUs that divide the batch, 8 to 512."
-fn tried(found: &Deadline) -> Option<Message> {
+fn tried(found: &Deadline, of: DateLayout) -> Option<Message> {
     let ((least, ..), (most, ..)) = (found.counts.first()?, found.counts.last()?);
     let count = found.counts.len();
-    Some(if count == 1 {
+    Some(if of == DateLayout::Chosen {
+        t!(
+            "Tried, each in its fastest layout that fits: {count} numbers of GPUs, {least} to {most}; one between them \
+                may do as well.",
+            count,
+            least,
+            most
+        )
+    } else if count == 1 {
         t!("Tried in this layout: {least} GPUs, the one number that divides the batch.", least)
     } else {
         t!(
@@ -265,24 +312,25 @@ fn tried(found: &Deadline) -> Option<Message> {
 }
 
 /// What keeps the next smaller number of GPUs than `gpus` from being enough.
-fn why_not_fewer(gpus: u64, days: f64, found: &Deadline) -> Message {
+fn why_not_fewer(gpus: u64, days: f64, found: &Deadline, of: DateLayout) -> Option<Message> {
     let before = found.counts.iter().zip(&found.missing_bytes).take_while(|((count, ..), _)| *count < gpus).last();
     let Some(((fewer, _, high), missing)) = before else {
-        return t!("This layout has no smaller number of GPUs that divides the batch.");
+        return (of == DateLayout::Own)
+            .then(|| t!("This layout has no smaller number of GPUs that divides the batch."));
     };
     if missing.0 > 0.0 {
-        return t!(
+        return Some(t!(
             "With {fewer} GPUs, the next fewer, this layout is out of memory: {missing} are missing.",
             fewer,
             missing = MemoryUnit::Gib.show(*missing)
-        );
+        ));
     }
-    t!(
+    Some(t!(
         "With {fewer} GPUs, the next fewer, nine of ten runs end within {high} days: {late} days too late.",
         fewer,
         high = significant(*high, 3),
         late = significant(*high - days, 2)
-    )
+    ))
 }
 
 #[cfg(test)]
@@ -299,7 +347,7 @@ mod tests {
         let run = Run::default().with_texts(&texts).unwrap();
         let found = deadline(&run, 1e9, 3000.0).unwrap();
         assert!(found.gpus.is_none() && found.missing_bytes.iter().all(|missing| missing.0 > 0.0), "{found:?}");
-        let html = dates(&run, 3000.0, Some(&found), true).to_html();
+        let html = dates(&run, 3000.0, Some(&found), true, DateLayout::Own).to_html();
         assert!(html.contains("Out of memory with this layout on each number of GPUs"), "{html}");
         // In more ranks it fits from some number of replicas on, over which ZeRO-1 shards the states.
         let run = run.with_texts(&[("tp", "4"), ("pp", "4"), ("recompute", "full")]).unwrap();
@@ -307,7 +355,7 @@ mod tests {
         let gpus = found.gpus.unwrap();
         let of_fewer = found.counts.iter().zip(&found.missing_bytes).take_while(|((count, ..), _)| *count < gpus);
         assert!(of_fewer.clone().count() > 0 && of_fewer.clone().all(|(_, missing)| missing.0 > 0.0), "{found:?}");
-        let html = dates(&run, 3000.0, Some(&found), true).to_html();
+        let html = dates(&run, 3000.0, Some(&found), true, DateLayout::Own).to_html();
         assert!(html.contains("the next fewer, this layout is out of memory: "), "{html}");
     }
 
@@ -340,10 +388,10 @@ mod tests {
         let before = found.counts.iter().take_while(|(gpus, ..)| *gpus < enough).last();
         assert!(found.high_days <= 30.0 && before.is_none_or(|(.., high)| *high > 30.0));
         // And the page says why fewer are not enough.
-        let html = dates(&present, 30.0, Some(&found), true).to_html();
+        let html = dates(&present, 30.0, Some(&found), true, DateLayout::Own).to_html();
         let (fewer, ..) = before.unwrap();
         assert!(html.contains(&format!("With {fewer} GPUs, the next fewer, nine of ten runs end within")), "{html}");
-        let node = dates(&present, 30.0, Some(&found), true);
+        let node = dates(&present, 30.0, Some(&found), true, DateLayout::Own);
         let [Action::Apply(set), Action::Name(chosen)] = node.actions()[..] else { panic!("{html}") };
         assert!(set[0].1 == enough.to_string() && set == chosen, "{html}");
     }
@@ -400,8 +448,22 @@ mod tests {
     #[test]
     fn a_date_that_nothing_meets_names_the_earliest() {
         let present = Run { tokens_total: Some(1e15), ..Run::default() };
-        let html = dates(&present, 1.0, Some(&deadline(&present, 1e15, 1.0).unwrap()), true).to_html();
+        let html = dates(&present, 1.0, Some(&deadline(&present, 1e15, 1.0).unwrap()), true, DateLayout::Own).to_html();
         assert!(html.contains("In this layout, no number of GPUs ends within 1 days"), "{html}");
+    }
+
+    /// Of a layout that is chosen for each number of GPUs no sentence speaks of "this layout", and no other is offered.
+    #[test]
+    fn a_date_of_chosen_layouts_says_so() {
+        let own = Run { tokens_total: Some(15e12), ..Run::default() };
+        for days in [1.0, 30.0, 300.0] {
+            let found = deadline(&own, 15e12, days).unwrap();
+            let html = dates(&own, days, Some(&found), true, DateLayout::Chosen).to_html();
+            assert!(html.contains("In the layout chosen for each number of GPUs, "), "{html}");
+            assert!(!html.contains("this layout") && !html.contains("Other layouts were not tried"), "{html}");
+        }
+        let none = dates(&own, 30.0, None, true, DateLayout::Chosen).to_html();
+        assert!(none.contains("No layout that fits was found"), "{none}");
     }
 
     /// With one micro-batch a pipeline four stages idle for three quarters of it, one stage never: on the same GPUs
@@ -415,7 +477,7 @@ mod tests {
         assert!(found.gpus.is_none() && step(&other) < step(&Run { gpus: found.fastest_gpus, ..own.clone() }));
         for (days, words) in [(30.0, "In this layout, no number of GPUs"), (300.0, "In this layout, ")] {
             let found = deadline(&own, 15e12, days).unwrap();
-            let node = dates(&own, days, Some(&found), true);
+            let node = dates(&own, days, Some(&found), true, DateLayout::Own);
             let html = node.to_html();
             assert!(html.contains(words) && html.contains("Other layouts were not tried"), "{html}");
             let gpus = found.gpus.unwrap_or(found.fastest_gpus).to_string();

@@ -15,7 +15,7 @@ pub use answer::{answer, assumed};
 pub use days::future;
 pub use fields::{Caption, caption, steps};
 pub use found::{WholeRunAnswer, duration};
-pub use inverse::{dates, trains};
+pub use inverse::{DateLayout, dates, trains};
 pub use kinds::kind;
 
 use crate::panels::about::about;

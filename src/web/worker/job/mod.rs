@@ -9,6 +9,7 @@ use crate::core::pipeline::certify::{Certificate, Proof};
 use crate::core::report::{ScheduleVariant, Timed, evaluate, time};
 use crate::core::run::Run;
 use crate::core::search::catalogue::{CatalogueRow, CatalogueSearch};
+use crate::core::search::dates::ChosenDates;
 use crate::core::search::kinds::{GpuKinds, KindRow};
 use crate::core::search::ladder::{Ladder, LadderEnd};
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
@@ -57,6 +58,8 @@ pub enum Job {
     Kinds(Run, Vec<usize>),
     /// Tries numbers of GPUs for so many tokens within some days: what is known every 100 ms, and at the end.
     Dates { run: Run, tokens: f64, days: f64 },
+    /// [`ChosenDates`], answered as [`Job::Dates`].
+    ChosenDates { run: Run, tokens: f64, days: f64 },
     /// Searches the split of a Run's layers and their order together: the best every 100 ms, and at the end.
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
@@ -179,7 +182,8 @@ impl Job {
             | Self::WholeRange(_)
             | Self::Catalogue(..)
             | Self::Kinds(..)
-            | Self::Dates { .. } => WorkerLane::Search,
+            | Self::Dates { .. }
+            | Self::ChosenDates { .. } => WorkerLane::Search,
         }
     }
 
@@ -233,6 +237,12 @@ impl Job {
                 pace,
                 move || Some(Dates::new(&run, tokens, days)),
                 Dates::step,
+                |dates, done| Reply::Dates(dates.and_then(|dates| dates.deadline().ok()), done),
+            )),
+            Self::ChosenDates { run, tokens, days } => Box::new(streamed(
+                pace,
+                move || Some(ChosenDates::new(&run, tokens, days)),
+                |dates: &mut ChosenDates| dates.step(UNITS),
                 |dates, done| Reply::Dates(dates.and_then(|dates| dates.deadline().ok()), done),
             )),
             Self::Plan(query) => Box::new(plan(query, pace)),
