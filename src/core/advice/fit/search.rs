@@ -2,7 +2,7 @@
 //! smallest change to the largest) one candidate at a time.
 
 use super::ladders::{ladders, more_gpus};
-use super::{Base, Set, Suggestion, Suggestions, TrialValues};
+use super::{Base, FOLLOW, Set, Suggestion, Suggestions, TrialValues};
 use crate::report::Evaluation;
 use crate::run::Scenario;
 use crate::sort::sort_by;
@@ -217,10 +217,10 @@ impl FitSearch {
             .collect()
     }
 
-    /// True if `rung` makes all changes of a suggestion: the suggestion alone works with fewer.
+    /// True if `rung` changes all settings of a suggestion: they alone do, whatever their values in `rung` are.
     fn includes_suggestion(&self, rung: &Set) -> bool {
-        let within = |suggestion: &Suggestion| suggestion.set.iter().all(|change| rung.contains(change));
-        self.found.iter().any(within)
+        let changes = |key: &str| FOLLOW.contains(&key) || rung.iter().any(|(changed, _)| *changed == key);
+        self.found.iter().any(|suggestion| suggestion.set.iter().all(|(key, _)| changes(key)))
     }
 
     /// Ladders of more GPUs: alone, then together with the last rungs of one or two other ladders.
@@ -293,8 +293,31 @@ mod tests {
             assert_eq!(after.memory.peak_bytes, suggestion.peak);
             assert_eq!(after.step.time_s, suggestion.step);
             assert!(suggestion.slower.is_finite() && suggestion.slower > 0.0);
+            // No other does with some of its settings alone: the rest of them would be no help.
+            let chosen = |one: &Suggestion| -> Vec<&'static str> {
+                one.set.iter().map(|(key, _)| *key).filter(|key| !FOLLOW.contains(key)).collect()
+            };
+            let all = chosen(suggestion);
+            let fewer = list.iter().find(|one| {
+                let some = chosen(one);
+                one.changes < suggestion.changes && !some.is_empty() && some.iter().all(|key| all.contains(key))
+            });
+            assert!(
+                fewer.is_none(),
+                "{} beside {}",
+                suggestion.label(),
+                fewer.map(Suggestion::label).unwrap_or_default()
+            );
         }
         list
+    }
+
+    /// Four cards of 24 GB: LoRA of 8 B parameters fits by itself, so no pair has an adapter.
+    #[test]
+    fn a_setting_that_does_alone_is_in_no_pair() {
+        let run = Run { gpu: Based::preset("rtx-4090"), gpus: 4, tp: 4, pp: 1, ..Run::default() };
+        let list = checked(&run);
+        assert!(list.iter().any(|one| one.set[0].0 == "adapter.method" && one.changes == 1), "{list:?}");
     }
 
     fn llama_70b() -> Run {
