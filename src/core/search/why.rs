@@ -99,6 +99,17 @@ fn shorter_stages(layers: &[u64]) -> Message {
     }
 }
 
+/// The part of a step by which `other` takes longer than `one` most, in words: "more bubble"; none where no part grows.
+pub fn main_loss(one: &FoundLayout, other: &FoundLayout) -> Option<&'static str> {
+    let mut most = (None, 0.0);
+    for ((.., ours), (_, more, theirs)) in parts(one).into_iter().zip(parts(other)) {
+        if (theirs - ours).0 > most.1 {
+            most = (Some(more), (theirs - ours).0);
+        }
+    }
+    most.0
+}
+
 /// What `one` does differently from `next`, and the terms that decide: with their shares of the step where the
 /// difference of both is larger than its error, else by name alone and that both may be equal.
 pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {

@@ -79,7 +79,16 @@ const ANSWERS: [SearchAnswer; 14] = [
         opens: || Action::Tab(PanelsTab::Pipeline),
     },
     SearchAnswer {
-        asked: &["fastest layout", "best layout", "fastest", "parallelism", "optimal", "layout", "which parallelism"],
+        asked: &[
+            "fastest layout",
+            "best layout",
+            "fastest",
+            "parallelism",
+            "optimal",
+            "layout",
+            "which parallelism",
+            "why this layout",
+        ],
         title: "Fastest layouts that fit: Layouts",
         opens: || Action::Tab(PanelsTab::Layouts),
     },

@@ -8,6 +8,7 @@ use super::waterfall::{main_loss, part_words};
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
 use crate::prelude::*;
+use crate::views::PanelsTab;
 use crate::words;
 use shardscope_core::pipeline::release::needed_release;
 use shardscope_core::report::{report, work};
@@ -344,7 +345,12 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
         el(
             "p",
             &[("class", class)],
-            &[text(sign), inline(tight_words(evaluation, searched, unit)), unsaid_batch(evaluation, searched)],
+            &[
+                text(sign),
+                inline(tight_words(evaluation, searched, unit)),
+                unsaid_batch(evaluation, searched),
+                why_here(evaluation),
+            ],
         ),
         fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
     ];
@@ -860,7 +866,17 @@ fn nothing(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
         fastest_that_fits(evaluation, searched)
     };
     let batch = if searched.done { unsaid_batch(evaluation, searched) } else { Node::none() };
-    el("p", &[("class", "muted")], &[inline(words), batch])
+    let fits = evaluation.report.memory.overall() != Verdict::Oom;
+    let why = if searched.done && fits { why_here(evaluation) } else { Node::none() };
+    el("p", &[("class", "muted")], &[inline(words), batch, why])
+}
+
+/// The way to why the layout is the best, which stands above the layouts that were searched.
+fn why_here(evaluation: &Evaluation) -> Node {
+    if evaluation.scenario.run.rl.algorithm.is_some() {
+        return Node::none();
+    }
+    Node::from_iter([text(" "), link_button("Why this layout").on(Action::Tab(PanelsTab::Layouts))])
 }
 
 /// Share of the step from which on a bubble that is not the main loss is named beside it.

@@ -15,6 +15,7 @@ use super::fastest::Fastest;
 use super::filter::Filter;
 use super::front::Front;
 use super::map::Map;
+use super::neighbours::{Comparing, Neighbours};
 use super::promise::Promise;
 use super::ranking::{FoundLayout, Ranking};
 use super::request::{PlanRequest, TOP};
@@ -53,6 +54,7 @@ pub struct PlanSession {
     front: Option<Front>,
     cheapest: Option<Sweep>,
     improving: Option<Improving>,
+    neighbours: Option<Comparing>,
     /// The search for the fastest alone, where that of all rows ended at its limit of work.
     fastest: Option<Fastest>,
     map: Option<Map>,
@@ -94,7 +96,7 @@ impl PlanSession {
         let before = std::mem::replace(&mut self.query, query.clone());
         let now = &self.query;
         if before.also != now.also {
-            (self.request, self.improving) = (None, None);
+            (self.request, self.improving, self.neighbours) = (None, None, None);
         }
         if before.filter != now.filter || before.also != now.also {
             (self.filtered, self.front, self.map) = (None, None, None);
@@ -134,7 +136,7 @@ impl PlanSession {
                     request
                 });
             }
-            if !self.search(budget) || !self.improve(budget) || !self.front(budget) {
+            if !self.search(budget) || !self.improve(budget) || !self.front(budget) || !self.compare(budget) {
                 return false;
             }
         }
@@ -218,6 +220,19 @@ impl PlanSession {
         self.improving.as_mut().is_none_or(|improving| improving.step(search, budget))
     }
 
+    /// Works on the neighbours of the run's layout where they are shown; true when they are known.
+    fn compare(&mut self, budget: u64) -> bool {
+        let wanted = self.query.wants(Extra::Neighbours);
+        let Some(request) = self.request.as_mut().filter(|_| wanted) else {
+            return true;
+        };
+        let (search, run) = (&mut request.search, &self.query.run);
+        if self.neighbours.as_ref().is_none_or(|comparing| comparing.run() != run) {
+            self.neighbours = Some(Comparing::new(run, search));
+        }
+        self.neighbours.as_mut().is_none_or(|comparing| comparing.step(search, budget))
+    }
+
     /// Works on the Pareto front where it is shown; true when it is found.
     fn front(&mut self, budget: u64) -> bool {
         let (query, request) = (&self.query, self.request.as_mut());
@@ -263,6 +278,12 @@ impl PlanSession {
         improving.map(|improving| improving.found().clone()).unwrap_or_default()
     }
 
+    /// Neighbours of the layout of the run, as far as they are known.
+    fn neighbours(&self) -> Neighbours {
+        let comparing = self.neighbours.as_ref().filter(|comparing| *comparing.run() == self.query.run);
+        comparing.map(|comparing| comparing.found().clone()).unwrap_or_default()
+    }
+
     /// The answer so far; `done` is the last value of [`PlanSession::step`].
     pub fn result(&self, done: bool) -> PlanResult {
         let search = self.request.as_ref().map(|request| &request.search);
@@ -281,6 +302,7 @@ impl PlanSession {
             cheapest: self.cheapest.as_ref().map(|sweep| sweep.found.clone()),
             best: search.and_then(|search| search.best().first().cloned()),
             betters: self.betters(),
+            neighbours: self.neighbours(),
             proposal: search.and_then(|search| search.proposal().cloned()),
             pinned: search.map(found).unwrap_or_default(),
             map: map.map(|map| map.found.clone()),

@@ -95,6 +95,8 @@ pub enum Extra {
     Front,
     /// The best layout of each cell of the map.
     Map,
+    /// The layout of the run beside its neighbours.
+    Neighbours,
 }
 
 impl PlanCommand {
@@ -129,7 +131,7 @@ impl PlanCommand {
 
 impl PlanQuery {
     pub fn new(run: &Run) -> Self {
-        Self { run: run.clone(), extras: vec![Extra::Front, Extra::Map], ..Self::default() }
+        Self { run: run.clone(), extras: vec![Extra::Front, Extra::Neighbours, Extra::Map], ..Self::default() }
     }
 
     /// A query for the fastest layouts of `run`.

@@ -6,6 +6,7 @@ use crate::search::better::Betters;
 use crate::search::engine::SearchProgress;
 use crate::search::front::Layouts;
 use crate::search::map::Cells;
+use crate::search::neighbours::Neighbours;
 use crate::search::proposal::Proposal;
 use crate::search::ranking::FoundLayout;
 use crate::search::sweep::Points;
@@ -34,6 +35,8 @@ pub struct PlanResult {
     pub proposal: Option<Proposal>,
     /// Layouts that do better than that of the run.
     pub betters: Betters,
+    /// Neighbours of the layout of the run.
+    pub neighbours: Neighbours,
     pub pinned: Vec<Rc<FoundLayout>>,
     /// The map, while its fold is open.
     pub map: Option<Cells>,
@@ -54,6 +57,7 @@ impl Default for PlanResult {
             best: None,
             proposal: None,
             betters: Betters::default(),
+            neighbours: Neighbours::default(),
             pinned: Vec::new(),
             map: None,
             sweep: None,

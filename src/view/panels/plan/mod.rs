@@ -6,6 +6,7 @@ mod compare;
 mod controls;
 mod curves;
 mod map;
+mod neighbours;
 mod pareto;
 mod question;
 pub(crate) mod rows;
@@ -90,6 +91,7 @@ fn body(view: &PlanView, progress: SearchProgress) -> Node {
     });
     let warnings = measured.into_iter().chain(nothing_found(progress, view.result.best.as_slice()));
     let mut parts: Vec<Node> = warnings.map(|issue| leaf("p", "issue warning", &issue.message)).collect();
+    parts.push(neighbours::neighbours(view));
     if let Some(axes) = &axes {
         parts.push(rows::chips(view, axes));
     }
