@@ -41,7 +41,7 @@ use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
 use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
 use shardscope::view::panels::whole::{
-    Caption, WholeRunAnswer, answer, assumed, calendar, caption, choices, dates, future, steps, trains,
+    Caption, DateLayout, WholeRunAnswer, answer, assumed, calendar, caption, choices, dates, future, steps, trains,
 };
 use shardscope::web::dialogs::page::{content, named};
 use std::collections::BTreeSet;
@@ -232,7 +232,8 @@ fn whole_view(evaluation: &Evaluation) -> Vec<Node> {
         all.extend([None, Some(7)].map(|seed| future(run, &found, seed)));
         let row = |at: usize| (at, None);
         all.extend([trains(run, 30.0, &[], true), trains(run, 30.0, &[row(0), row(1)], true)]);
-        all.extend([true, false].map(|done| dates(run, 30.0, None, done)));
+        let asked = [(true, DateLayout::Own), (false, DateLayout::Own), (true, DateLayout::Chosen)];
+        all.extend(asked.map(|(done, of)| dates(run, 30.0, None, done, of)));
     }
     all
 }

@@ -105,6 +105,7 @@ pub struct ExpectedStep {
 impl ExpectedStep {
     /// The step with what is predicted of exposed messages that `measured` has only as of an unknown group, as of an
     /// unknown group too: whose messages they are is not told, so that neither stands without the other.
+    #[must_use]
     pub fn with_unknown_groups(mut self, measured: &BTreeMap<StepShare, i64>) -> Self {
         let has = |share: StepShare| measured.get(&share).is_some_and(|ns| *ns > 0);
         if has(StepShare::ExposedOther) {

@@ -228,15 +228,12 @@ pub fn not_understood(text: &str) -> Option<String> {
     let mut rest = words.as_slice();
     let (mut unknown, mut is_run) = (Vec::new(), false);
     while let [word, others @ ..] = rest {
-        match first(rest) {
-            Some((found, used)) => {
-                is_run |= found.iter().any(|(key, _)| ["model", "gpu"].contains(key));
-                rest = &rest[used..];
-            }
-            None => {
-                unknown.push(word.as_str());
-                rest = others;
-            }
+        if let Some((found, used)) = first(rest) {
+            is_run |= found.iter().any(|(key, _)| ["model", "gpu"].contains(key));
+            rest = &rest[used..];
+        } else {
+            unknown.push(word.as_str());
+            rest = others;
         }
     }
     (is_run && !unknown.is_empty()).then(|| unknown.join(" "))

@@ -3,9 +3,9 @@
 
 use super::failed::{FailedRun, SetFields};
 use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
-use crate::advice::can_run;
 use crate::diagnose::causes::{CauseId, FoundCause, OtherChange, first_of_each};
 use crate::message::Message;
+use crate::pipeline::able::can_run;
 use crate::run::{AttentionKernel, OneOf, Run};
 use crate::sort::sort_by;
 use crate::t;
