@@ -35,25 +35,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             shortcuts::drawer_opens(event);
         }
         Action::Future(seed) => state.view.change(|view| view.future = seed),
-        Action::Focus(key) => {
-            // The form shows the field that is edited, wherever it is folded away.
-            state.panels.tab.set("inputs");
-            reveal(state, key);
-            // A view beside that of the Run may have the button and not the field.
-            request_animation_frame(move || {
-                let input = || browser::by_id(&input_id_of(key));
-                let is_hidden = |input: &web_sys::HtmlElement| matches!(input.closest("main[hidden]"), Ok(Some(_)));
-                if input().is_some_and(|input| is_hidden(&input)) {
-                    state.view.show(View::Run);
-                }
-                request_animation_frame(move || {
-                    if let Some(input) = browser::by_id(&input_id_of(key)) {
-                        input.scroll_into_view();
-                        let _ = input.focus();
-                    }
-                });
-            });
-        }
+        Action::Focus(key) => focus(state, key),
         Action::Apply(set) => {
             let set = state.run.with_untracked(|run| set_keeping_budget(run, &set));
             state.apply(&set);
@@ -131,6 +113,26 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.view.show(View::Run);
         }
     }
+}
+
+/// Leads to the field `key`, wherever it is folded away.
+fn focus(state: State, key: &'static str) {
+    state.panels.tab.set("inputs");
+    reveal(state, key);
+    // A view beside that of the Run may have the button and not the field.
+    request_animation_frame(move || {
+        let input = || browser::by_id(&input_id_of(key));
+        let is_hidden = |input: &web_sys::HtmlElement| matches!(input.closest("main[hidden]"), Ok(Some(_)));
+        if input().is_some_and(|input| is_hidden(&input)) {
+            state.view.show(View::Run);
+        }
+        request_animation_frame(move || {
+            if let Some(input) = browser::by_id(&input_id_of(key)) {
+                input.scroll_into_view();
+                let _ = input.focus();
+            }
+        });
+    });
 }
 
 /// Sets the fields of a run that was typed in one line, and chooses the layout, of which those that are given stay.

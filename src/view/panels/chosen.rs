@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(fix.set, [("global_batch", "512".to_owned())]);
         assert_eq!(label(&fix).to_string(), "Set Global batch to 512; the layout is chosen anew");
         let fix = Issue::warning("pp", "short").with_fixes(vec![("pp", "4".to_owned())]);
-        let said = saying_what_is_chosen(&run, LayoutOrigin::Chosen, &[fix.clone()]);
+        let said = saying_what_is_chosen(&run, LayoutOrigin::Chosen, std::slice::from_ref(&fix));
         assert_eq!(said, [fix]);
     }
 

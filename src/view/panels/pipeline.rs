@@ -176,7 +176,10 @@ fn named(evaluation: &Evaluation, shape: Shape) -> impl Fn(&usize) -> bool + use
     let fullest = peak.is_multiple_of(shape.stride).then_some(peak / shape.stride);
     let fullest = fullest.filter(|row| *row >= every).unwrap_or(0);
     // Names go on from the fullest rank's; those before it leave it its room.
-    move |row| if *row < fullest { row % every == 0 && row + every <= fullest } else { (row - fullest) % every == 0 }
+    move |row| match row.checked_sub(fullest) {
+        Some(below) => below.is_multiple_of(every),
+        None => row.is_multiple_of(every) && row + every <= fullest,
+    }
 }
 
 /// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at

@@ -48,11 +48,30 @@ fn of_any_count(run: &Run, of: DateLayout) -> Run {
     Run { gpus: if was_measured { run.gpus } else { 0 }, ..run.clone() }
 }
 
+/// The answers to it as they come: the number of GPUs, as far as it is known, and whether all were tried.
+type DateAnswers = WorkerQuestion<DateQuestion, (Option<Deadline>, bool)>;
+
+/// Asks the worker for the number of GPUs that trains within `days` in the layout `of`.
+fn ask_counts(state: State, counts: DateAnswers, days: f64, of: DateLayout) {
+    let run = state.run.get_untracked();
+    let tokens = budget_tokens(&run);
+    let asked = (of_any_count(&run, of), days, of);
+    let job = match of {
+        DateLayout::Own => Job::Dates { run, tokens, days },
+        DateLayout::Chosen => Job::ChosenDates { run, tokens, days },
+    };
+    counts.ask(asked, job, |found, reply| {
+        if let Reply::Dates(deadline, done) = reply {
+            *found = (deadline, done);
+        }
+    });
+}
+
 /// The section of both questions.
 pub(crate) fn inverse(state: State) -> AnyView {
     let days = move || state.view.days.get().unwrap_or(DAYS);
     let models = WorkerQuestion::<(Run, f64), Vec<CatalogueRow>>::new();
-    let counts = WorkerQuestion::<DateQuestion, (Option<Deadline>, bool)>::new();
+    let counts = DateAnswers::new();
     // While the page chooses the layout, every number of GPUs has its own.
     let whose = move || if state.view.follows.get() { DateLayout::Chosen } else { DateLayout::Own };
     let optimal = RwSignal::new(false);
@@ -86,18 +105,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
         if counts.works.get_untracked() {
             return counts.stop();
         }
-        let (run, days, of) = (state.run.get_untracked(), untrack(days), untrack(whose));
-        let tokens = budget_tokens(&run);
-        let asked = (of_any_count(&run, of), days, of);
-        let job = match of {
-            DateLayout::Own => Job::Dates { run, tokens, days },
-            DateLayout::Chosen => Job::ChosenDates { run, tokens, days },
-        };
-        counts.ask(asked, job, |found, reply| {
-            if let Reply::Dates(deadline, done) = reply {
-                *found = (deadline, done);
-            }
-        });
+        ask_counts(state, counts, untrack(days), untrack(whose));
     };
     // The answer says what was asked, whatever the run has become.
     let rows = view_of(move || {

@@ -158,8 +158,7 @@ impl Trainer {
             Self::Nanotron => Abilities { zero: 1, ..EVERY },
             Self::DeepSpeed => Abilities { pipeline: false, ..EVERY },
             Self::PaxMl => Abilities { tensor: true, ..SHARDS },
-            Self::HuggingFace => Abilities { tensor: true, context: true, ..SHARDS },
-            Self::Torchtune => Abilities { tensor: true, context: true, ..SHARDS },
+            Self::HuggingFace | Self::Torchtune => Abilities { tensor: true, context: true, ..SHARDS },
             Self::Composer => SHARDS,
         }
     }
