@@ -49,8 +49,10 @@ export async function eventually(read, accept) {
 export const input = (page, key) => page.locator(`[data-field="${key}"] input`);
 /** What is said right under a field. */
 export const said = (page, key) => page.locator(`[data-field="${key}"] .issue`);
+/** Whose memory stands first: that of the run, of the last one that worked, or of a proposal. */
+const OF = /^(Memory of the fullest GPU(, rank \d+)?|(Last run that worked|In the proposed layout): fullest GPU) /;
 /** The key figures as text. */
-export const figures = async (page) => (await page.locator('.strip').innerText()).replace(/\s+/g, ' ').trim();
+export const figures = async (page) => (await page.locator('.strip').innerText()).replace(/\s+/g, ' ').trim().replace(OF, '');
 /** The fragment in the address bar. */
 export const fragment = (page) => page.evaluate(() => location.hash);
 

@@ -354,7 +354,7 @@ test('slash goes to the search, which finds any setting', async () => {
 test('a run that is typed in one line is set with one press, in a layout that is chosen', async () => {
   const { page, problems } = await site.open('#v=1');
   await page.getByLabel('Find a setting').fill('70B LoRA 8x H100 seq 4k');
-  await page.getByRole('button', { name: 'Set Llama 3.1 70B · LoRA · Sequence 4096 · 8 × H100 80 GB' }).waitFor();
+  await page.getByRole('button', { name: /^Set Llama 3\.1 70B · LoRA · Sequence 4096 .*· 8 × H100 80 GB$/ }).waitFor();
   await page.keyboard.press('Enter');
   await eventually(() => page.locator('.whose').innerText(), (words) => /chosen for you/.test(words));
   const address = await page.evaluate(() => location.hash);

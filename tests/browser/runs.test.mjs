@@ -145,6 +145,7 @@ test('a large file is read in pieces and can be stopped, one over the limit is r
     data.items.add(new File(Array(megabytes).fill(piece), name));
     document.querySelector('#diagnose').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
   }, [name, megabytes]);
+  await page.locator('#diagnose').waitFor();
   await large('huge.log', 250);
   await says(page, '250 MB: at most 200 MB are read');
   await large('long.log', 190);

@@ -434,6 +434,7 @@ impl Recompute {
             Self::Selective => t!("selective recomputation"),
             Self::OpSelective => t!("recomputation between products"),
             Self::Full => t!("full recomputation"),
+            Self::Layers(1) => t!("1 recomputed layer"),
             Self::Layers(n) => t!("{n} recomputed layers", n = *n),
             Self::Modules(_) => t!("recomputed modules"),
             Self::Budget(share) => t!("a budget of {share} of the activations", share = *share),

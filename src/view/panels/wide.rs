@@ -4,6 +4,7 @@ use crate::node::markup::bracket;
 use crate::panels::step::held_less;
 use crate::prelude::*;
 use crate::views::View;
+use shardscope_core::advice::tower_off;
 use shardscope_core::run::registry::field;
 use shardscope_core::time::{RangeOf, RangePart, Step, range};
 use shardscope_core::units::{seconds_like, seconds_to, show_whole_percent};
@@ -79,6 +80,9 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
         ],
     )];
     words.extend(held_less(evaluation).map(muted));
+    let tower = tower_off(evaluation);
+    let is_off = tower.is_some();
+    words.extend(tower.map(muted));
     let shares = of.parts.iter().filter(|part| part.share >= 0.005).map(|part| {
         t!("{name} {share}", name = Message::plain(part.name.words()), share = show_whole_percent(part.share))
     });
@@ -94,7 +98,11 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
     let runs = link_button("Enter a run of yours").on(Action::Show(View::Diagnose(true)));
     words.push(el("p", &[], &[runs]));
     let body = [el("div", &[("class", "range-rows")], &rows), el("div", &[], &words)];
-    let pill = if of.new_ground { leaf("span", "pill warn", "wider: new ground") } else { Node::none() };
+    let pill = match (is_off, of.new_ground) {
+        (true, _) => leaf("span", "pill warn", "measured far above"),
+        (false, true) => leaf("span", "pill warn", "wider: new ground"),
+        (false, false) => Node::none(),
+    };
     let content = el("div", &[("class", "two")], &body);
     el("div", &[("class", "range-why")], &[pill, fold("Why so wide?", content)])
 }

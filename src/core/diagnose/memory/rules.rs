@@ -549,8 +549,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     let is_far = allocated > FAR * need;
     let (weight, change) = if failed.set.is_empty() {
         let change = t!(
-            "which micro-batch, TP, recomputation and attention had the run that failed? Set them in the sentence at \
-                the top of the page, and this is calculated anew"
+            "which micro-batch, TP, recomputation and attention had the run that failed? Set them on Run, and this is \
+                calculated anew"
         );
         // Far from the prediction nothing that is tried on the page's run says anything of what failed.
         (if is_far { 0.925 } else { 0.84 }, change)

@@ -102,7 +102,7 @@ pub(crate) fn neighbours(view: &PlanView) -> Node {
         sentence(said.faster, |list| t!("The fastest that fits takes less time with {list}.", list)),
         sentence(said.out, |list| t!("All else as it is, memory runs out with {list}.", list)),
         sentence(said.slower, |list| t!("The fastest that fits takes longer with {list}.", list)),
-        sentence(said.none, |list| t!("No layout that fits is known with {list}.", list)),
+        sentence(said.none, |list| t!("None that fits is known with {list}, of which not all was tried.", list)),
         equal,
     ];
     let sentences: Vec<Message> = sentences.into_iter().flatten().collect();
