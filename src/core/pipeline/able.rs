@@ -163,7 +163,9 @@ mod tests {
             let set = [("schedule", "interleaved-1f1b"), ("virtual_stages", v), ("stack", stack)];
             can_run(&run.with_texts(&set).unwrap())
         };
-        for (stack, counts_ends) in [("megatron-2025", true), ("torchtitan", true), ("nemo-2024", false)] {
+        for (stack, counts_ends) in
+            [("megatron-2025", true), ("torchtitan", true), ("megatron-2024", false), ("nemo-2024", false)]
+        {
             assert!(chunks(stack, "4"), "{stack}");
             assert_eq!(chunks(stack, "8"), counts_ends, "{stack}");
         }

@@ -45,12 +45,15 @@ impl Stack {
     ///
     /// - Megatron-LM d98e8a6 `megatron/core/transformer/transformer_block.py`, `get_num_layers_to_build`: the first and
     ///   the last stage may be left without a layer (`account_for_embedding_in_pipeline_split` and
-    ///   `account_for_loss_in_pipeline_split`).
+    ///   `account_for_loss_in_pipeline_split`). Software of 2024 and before is not known to.
     /// - torchtitan b5bcd76, `generate_llm_fqn_per_model_part`: the embedding and the head count as layers. A loop of
     ///   one's own cuts as it likes.
     pub fn cuts_evenly(&self, layers: u64, stages: u64) -> bool {
         let counts_ends = match self.trainer {
-            Trainer::Megatron => !self.before_fsdp,
+            Trainer::Megatron => {
+                let is_old = matches!(self.software.peers, Some(Peers::Megatron2021 | Peers::Megatron2024));
+                !self.before_fsdp && !is_old
+            }
             Trainer::Torchtitan | Trainer::PyTorch => true,
             _ => false,
         };
