@@ -52,7 +52,9 @@ export const said = (page, key) => page.locator(`[data-field="${key}"] .issue`);
 /** Whose memory stands first: that of the run, of the last one that worked, or of a proposal. */
 const OF = /^(Memory of the fullest GPU(, rank \d+)?|(Last run that worked|In the proposed layout): fullest GPU) /;
 /** The key figures as text. */
-export const figures = async (page) => (await page.locator('.strip').innerText()).replace(/\s+/g, ' ').trim().replace(OF, '');
+export const figures = async (page) => (await page.locator('.strip').innerText()).replace(/\s+/g, ' ').trim();
+/** The same without whose memory stands first. */
+export const unlabelled = (text) => text.replace(OF, '');
 /** The fragment in the address bar. */
 export const fragment = (page) => page.evaluate(() => location.hash);
 
