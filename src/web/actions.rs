@@ -41,9 +41,12 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.apply(&set);
         }
         Action::Name(set) => name_run(state, &set),
-        Action::NameIn(tab, set) => {
-            name_run(state, &set);
-            open_tab(state, tab);
+        Action::Splits(set) => {
+            if !set.is_empty() {
+                name_run(state, &set);
+            }
+            state.panels.splits.set(true);
+            open_tab(state, PanelsTab::Pipeline);
         }
         Action::Show(view) => state.view.show(view),
         Action::Tab(tab) => open_tab(state, tab),

@@ -53,12 +53,16 @@ pub fn following(before: &Run, run: &Run, key: &str, chooses: bool) -> Set {
 }
 
 /// `set`, settings that a line, a list, a button or a card asks for in place of those of `before`, with what follows
-/// the adapters or the schedule that it brings: length, batch and software that neither it nor `before` states.
+/// the adapters, the schedule or the software that it brings: length, batch, software and precision that neither it nor
+/// `before` states.
 pub fn with_following(before: &Run, mut set: Set) -> Set {
     let Some(after) = before.with_texts(&set) else { return set };
     let mut follows = Set::new();
     if before.adapter.method.is_none() && after.adapter.method.is_some() {
         follows.extend(following(before, &after, "adapter.method", true));
+    }
+    if before.stack != after.stack {
+        follows.extend(following(before, &after, "stack", true));
     }
     if before.schedule != after.schedule {
         follows.extend(pairing(&after));

@@ -118,11 +118,9 @@ mod tests {
         }
     }
 
-    /// deepseek-ai/DualPipe asks for twice as many micro-batches as ranks: a batch of 256 on 2,048 GPUs leaves so many
-    /// with tensor and context ranks of 16 together.
-    #[test]
-    fn dualpipe_is_given_a_layout_in_which_passes_run_in_pairs() {
-        let run = Run {
+    /// DeepSeek-V3 on 2,048 GPUs in a layout that has no pairs with the page's batch.
+    fn without_pairs() -> Run {
+        Run {
             model: Based::preset("deepseek-v3"),
             gpu: Based::preset("h800-sxm-80gb"),
             stack: Based::preset("megatron-2025"),
@@ -132,7 +130,14 @@ mod tests {
             ep: 256,
             schedule: Schedule::DualPipe,
             ..Run::default()
-        };
+        }
+    }
+
+    /// deepseek-ai/DualPipe asks for twice as many micro-batches as ranks: a batch of 256 on 2,048 GPUs leaves so many
+    /// with tensor and context ranks of 16 together.
+    #[test]
+    fn dualpipe_is_given_a_layout_in_which_passes_run_in_pairs() {
+        let run = without_pairs();
         assert!(!has_pairs(&evaluate(&run).unwrap()));
         let found = run.with_texts(&with_pairs(&run).unwrap()).unwrap();
         let evaluation = evaluate(&found).unwrap();
@@ -147,19 +152,8 @@ mod tests {
     /// With samples of unequal lengths every micro-batch is simulated by itself: of 131,072 nothing is tried.
     #[test]
     fn what_takes_long_is_not_looked_at() {
-        let run = Run {
-            model: Based::preset("deepseek-v3"),
-            gpu: Based::preset("h800-sxm-80gb"),
-            stack: Based::preset("megatron-2025"),
-            gpus: 2048,
-            tp: 8,
-            pp: 2,
-            ep: 256,
-            schedule: Schedule::DualPipe,
-            global_batch: 1 << 24,
-            microbatch_lengths: Some([8192, 4096].repeat(1 << 16)),
-            ..Run::default()
-        };
+        let run =
+            Run { global_batch: 1 << 24, microbatch_lengths: Some([8192, 4096].repeat(1 << 16)), ..without_pairs() };
         assert!(effort(&run) > OPS, "{}", effort(&run));
         assert_eq!(with_pairs(&run), None);
         // Of equal ones a few are simulated, however many there are.

@@ -111,8 +111,8 @@ pub enum Action {
     Apply(Vec<(&'static str, String)>),
     /// Sets fields as [`Apply`](Self::Apply) does, and chooses the layout, whose fields that are set stay.
     Name(Vec<(&'static str, String)>),
-    /// As [`Name`](Self::Name), and opens a tab.
-    NameIn(PanelsTab, Vec<(&'static str, String)>),
+    /// As [`Name`](Self::Name) where it has settings, and opens even and uneven layers of the pipeline.
+    Splits(Vec<(&'static str, String)>),
     /// Goes a step back in the history of the Run.
     Undo,
     /// Goes a step forth.
@@ -288,7 +288,7 @@ impl Action {
             Self::Focus(key) => format!("focus {key}"),
             Self::Apply(set) => format!("apply {}", pairs(set)),
             Self::Name(set) => format!("name {}", pairs(set)),
-            Self::NameIn(tab, set) => format!("name in {} {}", tab.choice().id, pairs(set)),
+            Self::Splits(set) => format!("splits {}", pairs(set)),
             Self::Load(_) => "load".to_owned(),
             Self::Take(_) => "take".to_owned(),
             Self::Import(_, launches) => if *launches { "launch" } else { "import" }.to_owned(),

@@ -4,6 +4,7 @@
 use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
+use shardscope_core::run::Value;
 use shardscope_core::run::follow::with_following;
 use shardscope_core::run::phrase::{not_understood, settings_named};
 use shardscope_core::run::presets::{GPUS, STACKS};
@@ -76,7 +77,7 @@ const ANSWERS: [SearchAnswer; 14] = [
     SearchAnswer {
         asked: &["uneven pipeline", "uneven stages", "uneven layers", "uneven split", "unequal stages"],
         title: "Even and uneven layers of this pipeline: Pipeline",
-        opens: || Action::Tab(PanelsTab::Pipeline),
+        opens: || Action::Splits(Vec::new()),
     },
     SearchAnswer {
         asked: &[
@@ -145,9 +146,14 @@ fn said(set: &[(&'static str, String)], named: &Run) -> Option<Message> {
     let is_of_gpus = |key: &str| ["gpus", "gpu"].contains(&key);
     let gpu = GPUS.iter().find(|preset| named.gpu.base == Some(preset.choice.id))?;
     let gpus = || t!("{gpus} × {gpu}", gpus = named.gpus, gpu = gpu.choice.label);
-    let others = set.iter().filter(|(key, _)| !is_of_gpus(key)).filter_map(|(key, _)| {
+    // Parts of a precision go with its name.
+    let is_shown = |key: &str| !is_of_gpus(key) && !key.starts_with("precision.");
+    let others = set.iter().filter(|(key, _)| is_shown(key)).filter_map(|(key, _)| {
         let field = field(key)?;
         let value = field.get(named);
+        if matches!(field.slot, Slot::Toggle) && value == Value::Bool(true) {
+            return Some(field.label.into());
+        }
         Some(if let (Slot::Choice { options }, Some(id)) = (&field.slot, value.text()) {
             options().into_iter().find(|option| option.id == id)?.label.into()
         } else {
@@ -159,9 +165,10 @@ fn said(set: &[(&'static str, String)], named: &Run) -> Option<Message> {
     Some(Message::joined(" · ", others.chain(any.then(gpus))))
 }
 
-/// `set`, which a line names, with what follows its adapters or its schedule; also where `run` has the same.
+/// `set`, which a line names, with what follows its adapters, its schedule or its software; also where `run` has the
+/// same.
 fn followed(run: &Run, set: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
-    let without: Vec<_> = ["adapter.method", "schedule"]
+    let without: Vec<_> = ["adapter.method", "schedule", "stack"]
         .into_iter()
         .filter(|key| set.iter().any(|(named, _)| named == key))
         .map(|key| (key, field(key).and_then(|field| field.text(&Run::default())).unwrap_or_default()))
@@ -210,7 +217,7 @@ fn uneven_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
     match run_named(run, &words.join(" "))? {
         (Action::Name(set) | Action::Apply(set), words) => {
             let title = t!("{run}, then even and uneven layers: Pipeline", run = words);
-            Some((Action::NameIn(PanelsTab::Pipeline, set), title))
+            Some((Action::Splits(set), title))
         }
         _ => None,
     }
@@ -269,7 +276,7 @@ mod tests {
             (
                 "DeepSeek-V3 2048 H800 DualPipe",
                 "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3\
-                    &seq_len=4096&global_batch=15360",
+                    &precision=deepseek-fp8&precision.grads=0&fp8_activations=true&seq_len=4096&global_batch=15360",
             ),
             ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
             ("300B tokens", "name tokens_total=300b"),
@@ -286,9 +293,9 @@ mod tests {
                 "largest model with LoRA on 1 RTX 4090",
                 "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
             ),
-            ("Qwen2-VL-72B 64 H20 uneven pipeline", "name in pipeline model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
-            ("uneven pipeline 16 H100", "name in pipeline gpus=16&gpu=h100-sxm-80gb"),
-            ("uneven stages", "tab pipeline"),
+            ("Qwen2-VL-72B 64 H20 uneven pipeline", "splits model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
+            ("uneven pipeline 16 H100", "splits gpus=16&gpu=h100-sxm-80gb"),
+            ("uneven stages", "splits "),
             ("cheapest", "tab costs"),
             ("cheapest way to train", "tab costs"),
             ("fewest GPUs", "show whole"),

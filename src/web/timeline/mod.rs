@@ -21,7 +21,7 @@ use crate::view::panel::{Panel, Tab};
 use crate::view::panels::pipeline::{critical, legend, messages_drawn};
 use crate::view::panels::schedules::{ComparedSchedule, against, compare_options};
 use crate::view::views::View;
-use crate::web::browser::html::{flag, text as text_of, view_of};
+use crate::web::browser::html::{effect, flag, text as text_of, view_of};
 use crate::web::browser::i18n::say;
 use crate::web::document::choice_row::views;
 use crate::web::document::panel::{fold, shown};
@@ -57,6 +57,13 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
     let split = shown(state, move || split(look));
     let chosen = RwSignal::new(0_usize);
     let (names, panels): (Vec<_>, Vec<_>) = Panel::offered(Tab::Pipeline).unzip();
+    let of_splits = panels.iter().position(|panel| *panel == Panel::Splits).map_or(0, |at| at + 1);
+    effect(move || {
+        if state.panels.splits.get() {
+            state.panels.splits.set(false);
+            chosen.set(of_splits);
+        }
+    });
     let content = shown(state, move || {
         let panel = *panels.get(chosen.get().checked_sub(1)?)?;
         Some(match panel {
