@@ -99,7 +99,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
     words.push(el("p", &[], &[runs]));
     let body = [el("div", &[("class", "range-rows")], &rows), el("div", &[], &words)];
     let pill = match (is_off, of.new_ground) {
-        (true, _) => leaf("span", "pill warn", "measured far above"),
+        (true, _) => leaf("span", "pill warn", "vision tower: may take far longer"),
         (false, true) => leaf("span", "pill warn", "wider: new ground"),
         (false, false) => Node::none(),
     };

@@ -121,8 +121,10 @@ fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&FoundLayout) -> f64, log
 }
 
 fn data_table(view: &PlanView, sweep: &Points) -> Node {
-    let figure =
-        |best: &Option<_>, show: &dyn Fn(&FoundLayout) -> String| best.as_deref().map_or_else(|| "–".to_owned(), show);
+    let figure = |best: &Option<_>, show: &dyn Fn(&FoundLayout) -> String| {
+        let none = || "–".to_owned();
+        best.as_deref().map_or_else(none, show)
+    };
     Rows::of(&sweep.points)
         .figures(axis_name(sweep.grown), |point| group(&point.value.to_string()))
         .figures("step", |point| figure(&point.best, &|found| show_seconds(found.figures.time_s)))

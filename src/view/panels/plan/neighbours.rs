@@ -72,8 +72,9 @@ impl Said {
     }
 }
 
-/// "Why this layout: all else as it is, memory runs out with TP 4 (96.1 GiB of 79.2 GiB). The fastest that fits takes
-/// longer with PP 8 (7.12 s, 6.1 % more: more bubble)." Nothing before the neighbours are known.
+/// "Why this layout", a line each: "Memory runs out if nothing else changes with: TP 4 (96.1 GiB of 79.2 GiB)", "The
+/// fastest that surely fits takes longer with: PP 8 (7.12 s, 6.1 % more: more bubble)". Nothing before the neighbours
+/// are known.
 pub(crate) fn neighbours(view: &PlanView) -> Node {
     let Some(own) = view.own.filter(|own| own.scenario.run == view.result.run) else { return Node::none() };
     let (list, run) = (&view.result.neighbours.list, &own.scenario.run);
@@ -87,30 +88,27 @@ pub(crate) fn neighbours(view: &PlanView) -> Node {
         said.add(one, &own, view.unit);
     }
     let head = if said.faster.is_empty() { "Why this layout" } else { "This layout and its neighbours" };
-    let sentence = |list: Vec<Message>, words: fn(Message) -> Message| {
-        (!list.is_empty()).then(|| words(Message::joined(", ", list)))
-    };
     let tie = show_gain(least_told(run));
-    let equal = (!said.equal.is_empty()).then(|| {
-        t!(
-            "The fastest that fits may be as fast with {list}: gains below {tie} % cannot be told apart.",
-            list = Message::joined(", ", said.equal),
-            tie
-        )
-    });
-    let sentences = [
-        sentence(said.faster, |list| t!("The fastest that fits takes less time with {list}.", list)),
-        sentence(said.out, |list| t!("All else as it is, memory runs out with {list}.", list)),
-        sentence(said.slower, |list| t!("The fastest that fits takes longer with {list}.", list)),
-        sentence(said.none, |list| t!("None that fits is known with {list}, of which not all was tried.", list)),
-        equal,
+    let line = |list: Vec<Message>, head: Message| {
+        if list.is_empty() {
+            return Node::none();
+        }
+        el("li", &[], &[text(head), text(verbatim(" ")), inline(Message::joined(", ", list))])
+    };
+    let lines = [
+        line(said.faster, t!("The fastest that surely fits takes less time with:")),
+        line(said.out, t!("Memory runs out if nothing else changes with:")),
+        line(said.slower, t!("The fastest that surely fits takes longer with:")),
+        line(
+            said.equal,
+            t!("The fastest that surely fits may be as fast (gains below {tie} % cannot be told apart) with:", tie),
+        ),
+        line(said.none, t!("None is known that surely fits, and some were not tried, with:")),
     ];
-    let sentences: Vec<Message> = sentences.into_iter().flatten().collect();
-    if sentences.is_empty() {
+    if lines.iter().all(|line| *line == Node::none()) {
         return Node::none();
     }
-    let words = Message::joined(" ", sentences);
-    el("p", &[], &[strong(head), text(": "), inline(words)])
+    el("div", &[("class", "neighbours")], &[el("p", &[], &[strong(head)]), el("ul", &[], &lines)])
 }
 
 #[cfg(test)]

@@ -233,8 +233,8 @@ fn chosen_row(found: &[Rc<FoundLayout>]) -> Option<Message> {
     let first = &found[0];
     Some(if serves(&first.run, &first.figures.peak) {
         t!(
-            "“Choose for me” takes row {row}: of layouts whose steps are printed alike one with stages as even as can \
-                be, then with the fewest chunks a rank.",
+            "“Choose for me” takes row {row}: of layouts whose steps are printed alike one with stages as even as \
+                can be, then with the fewest chunks a rank.",
             row
         )
     } else {
