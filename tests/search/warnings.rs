@@ -199,10 +199,11 @@ fn a_run_that_its_software_does_not_run_has_a_warning() {
             continue;
         }
         unable += 1;
-        let fields =
-            ["pp", "schedule", "virtual_stages", "zero", "tp", "cp", "ep", "global_batch", "schedule_options.group"];
-        if !own.warnings().iter().any(|issue| fields.contains(&issue.field.as_str())) {
-            silent.push(serde_json::to_string(&run).unwrap());
+        // Of micro-batches and weight shards the schedule's and the field's own warnings say it.
+        let said = ["the figures are what", "PyTorch raises", "Megatron-LM raises", "Megatron-LM refuses"];
+        let words: Vec<String> = own.warnings().iter().map(|issue| issue.message.to_string()).collect();
+        if !words.iter().any(|words| said.iter().any(|said| words.contains(said))) {
+            silent.push(format!("{} {words:?}", serde_json::to_string(&run).unwrap()));
         }
     }
     assert!(unable > 300, "{unable}");

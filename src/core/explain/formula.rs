@@ -2,8 +2,8 @@
 //! what is printed is what was computed.
 //!
 //! Written in a line, juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`,
-//! `x^(1/4)`, `√(a b)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `W₀` is the principal branch
-//! of Lambert's W; `Σ A_i` adds up every part that is called `A_i`.
+//! `x^(1/4)`, `√(a b)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `W₀` is the principal
+//! branch of Lambert's W; `Σ A_i` adds up every part that is called `A_i`.
 
 use super::Term;
 use super::expr::{Expr, Function};

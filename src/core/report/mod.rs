@@ -50,7 +50,7 @@ pub use passes::windows;
 pub(crate) use passes::{LayerPass, exposed_more};
 pub use step::rank_overlaps;
 pub use tower::TowerReport;
-pub use variant::{CHUNKS, ScheduleVariant, memory_limit, schedule_ids, with_schedule};
+pub use variant::{SHOWN_CHUNKS, ScheduleVariant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
 use crate::memory::host::HostMemory;

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use crate::report::{report, schedule_ids, with_schedule};
     use crate::run::presets::{PUBLISHED, PublishedRun};
-    use crate::run::{Based, Optimizer, Run};
+    use crate::run::{Optimizer, Run};
     use crate::time::Clock;
     use crate::traffic::Traffic;
 
@@ -246,16 +246,7 @@ mod tests {
     /// passes run one by one or in pairs.
     #[test]
     fn sends_run_beside_passes_of_the_step() {
-        let deepseek = Run {
-            model: Based::preset("deepseek-v3"),
-            gpu: Based::preset("h800-sxm-80gb"),
-            gpus: 2048,
-            tp: 1,
-            pp: 16,
-            ep: 64,
-            global_batch: 15_360,
-            ..Run::default()
-        };
+        let deepseek = PUBLISHED.iter().find(|published| published.id == "deepseek-v3").unwrap().run();
         let each = |run: &Run| -> Vec<Run> {
             schedule_ids().filter_map(|id| run.with_texts(&with_schedule(run, id))).collect()
         };

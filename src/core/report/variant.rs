@@ -7,7 +7,7 @@ use crate::t;
 use std::fmt::{self, Display, Formatter};
 
 /// Chunks a rank with which interleaving is shown, and tried by a search whether or not they divide the layers.
-pub const CHUNKS: [u64; 3] = [2, 4, 8];
+pub const SHOWN_CHUNKS: [u64; 3] = [2, 4, 8];
 
 /// A schedule as it is shown beside the others: interleaving once for each number of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ impl ScheduleVariant {
             match schedule {
                 Schedule::Custom if chosen.schedule != schedule => {}
                 Schedule::Interleaved => {
-                    let mut chunks = CHUNKS.to_vec();
-                    chunks.extend(chosen.chunks.filter(|chunks| !CHUNKS.contains(chunks)));
+                    let mut chunks = SHOWN_CHUNKS.to_vec();
+                    chunks.extend(chosen.chunks.filter(|chunks| !SHOWN_CHUNKS.contains(chunks)));
                     chunks.sort_unstable();
                     let each = chunks.into_iter().map(Some);
                     variants.extend(each.map(|chunks| Self { schedule, chunks }));

@@ -4,7 +4,7 @@
 use super::able::limit;
 use crate::field::Held;
 use crate::issue::Issue;
-use crate::report::CHUNKS as SHOWN;
+use crate::report::SHOWN_CHUNKS;
 use crate::run::registry::field;
 use crate::run::{Recompute, Run, Schedule, Value, divisors};
 use crate::statics::named;
@@ -194,7 +194,7 @@ impl Axes {
         };
         let unasked = || {
             let more = CHUNKS.into_iter();
-            more.filter(|v| if self.able { SHOWN.contains(v) } else { *v == 2 } || equal(*v)).collect()
+            more.filter(|v| if self.able { SHOWN_CHUNKS.contains(v) } else { *v == 2 } || equal(*v)).collect()
         };
         let list: Vec<u64> = self.virtual_stages.clone().unwrap_or_else(unasked);
         list.into_iter().map(|v| ScheduleChunks { schedule, virtual_stages: v, each: v }).collect()

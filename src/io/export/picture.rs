@@ -360,7 +360,7 @@ mod tests {
             .collect();
         let svg = stacked(&pictures, MemoryUnit::Gib, None);
         // Runs that differ are named in the heading, which has a line of its own where the key leaves no room.
-        let long = "A: Llama 3.1 8B on 64 GPUs, TP 2 · PP 4 · 1F1B; B: Llama 3.1 70B on 128 GPUs, TP 8 · PP 4 · ZB-V";
+        let long = "A: Llama 3.1 8B on 64 GPUs, TP 2, PP 4, 1F1B; B: Llama 3.1 70B on 128 GPUs, TP 8, PP 4, ZB-V";
         let both = stacked(&pictures, MemoryUnit::Gib, Some(&verbatim(long)));
         let height =
             |svg: &str| svg.split("height=\"").nth(1).and_then(|rest| rest.split('"').next()?.parse::<f64>().ok());

@@ -307,7 +307,8 @@ mod tests {
         let predicted = step(SplitOrigin::Even) / step(SplitOrigin::Own);
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
         let words = uneven(&found, &"H20".into()).to_html();
-        let sentence = format!("{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.", significant(predicted, 4));
+        let predicted = significant(predicted, 4);
+        let sentence = format!("{predicted}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.");
         assert!(words.contains(&sentence), "{words}");
         let html = picture(&uneven_run, MemoryUnit::Gib).to_html();
         // The note's steps stand there, and that the computed ones are far off.

@@ -70,8 +70,8 @@ fn explained(found: &Diagnosis, beyond: f64) -> Message {
     let longer: f64 = found.causes.iter().filter_map(|cause| cause.seconds).sum();
     if longer > MORE * beyond {
         return t!(
-            "these parts take {longer} more than predicted, other parts {shorter} less · the predicted step itself may \
-                be off by ± {own}",
+            "these parts take {longer} more than predicted, other parts {shorter} less · the predicted step itself \
+                may be off by ± {own}",
             longer = show_seconds(Seconds(longer)),
             shorter = show_seconds(Seconds(longer - beyond)),
             own
