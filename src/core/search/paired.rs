@@ -25,7 +25,7 @@ pub fn has_pairs(evaluation: &Evaluation) -> bool {
 
 /// For each pipeline size the first layout that fits and whose passes run in pairs; of these the settings of the
 /// fastest. None where the schedule has no pairs, where `run` has them already and fits, or where no such layout fits.
-/// It is called between two key strokes: layouts beyond [`OPS`] are not looked at.
+/// It is called between two key strokes: its work is bounded by the number of operations (`OPS`).
 pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
     let is_moe = run.model.resolve().is_ok_and(|model| model.moe.is_some());
     if !run.schedule.pairs_passes() || !is_moe {
