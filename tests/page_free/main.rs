@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod diagnosed;
 mod explained;
 mod numbers;
 mod one_answer;

@@ -3,6 +3,7 @@
 
 use super::dimension::Dimension;
 use super::expected::{ExpectedStep, StepShare};
+use super::figures::{of_files, of_report, seconds_of_files, seconds_of_report, share_of_files};
 use super::parts::{Attribution, GapReason, MeasuredPart};
 use super::remedies::told_remedy;
 use super::trace::RankTrace;
@@ -13,7 +14,7 @@ use crate::sort::sort_by;
 use crate::statics::named;
 use crate::t;
 use crate::time::{KernelClass, PartKind};
-use crate::units::{Seconds, show_bandwidth, show_percent, show_seconds};
+use crate::units::{Bytes, show_bandwidth, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -172,7 +173,10 @@ impl FoundCause {
     /// In words: the step without it, where its seconds are known.
     pub fn without_it(&self) -> Option<Message> {
         let seconds = self.predicted_s.filter(|_| self.seconds.is_some())?;
-        Some(t!("Without it the step would take {seconds}.", seconds = show_seconds(Seconds(seconds))))
+        Some(t!(
+            "Without it the step would take {seconds}.",
+            seconds = seconds_of_files(format!("step without {}", self.id.id()), seconds)
+        ))
     }
 
     /// In words: the change. Of a setting in which the run that failed differs it is what that run had, which may need
@@ -193,7 +197,9 @@ impl FoundCause {
 
     /// In words: the steps that are predicted with and without the change.
     pub fn with_change(&self) -> Option<Message> {
-        let [now, after] = self.change_s?.map(|seconds| show_seconds(Seconds(seconds)));
+        let [now, after] = self.change_s?;
+        let now = seconds_of_report("step.time_s", now);
+        let after = seconds_of_report(format!("step.time_s with {:?}", self.set), after);
         Some(t!("With the change the calculator predicts {after} for the run, {now} as it is.", after, now))
     }
 
@@ -347,7 +353,8 @@ pub fn causes(found: &Found) -> Vec<FoundCause> {
         let mut cause = described(id, *share, found);
         cause.seconds = Some(effect);
         cause.evidence = if predicted > 0.0 {
-            let (measured, predicted) = (show_seconds(Seconds(*seconds)), show_seconds(Seconds(predicted)));
+            let field = format!("{} in {share:?}", id.id());
+            let (measured, predicted) = (seconds_of_files(&field, *seconds), seconds_of_report(&field, predicted));
             t!("{evidence} Measured {measured}, predicted {predicted}.", evidence = cause.evidence, measured, predicted)
         } else {
             cause.evidence
@@ -380,7 +387,8 @@ fn described(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
             Some(t!("traces of the first and the last pipeline stage, one file a rank: 5 min")),
         ),
         CauseId::Checkpoint => {
-            let copied = crate::units::show_bytes(crate::units::Bytes(found.trace.to_host_bytes as f64));
+            let copied = show_bytes(Bytes(found.trace.to_host_bytes as f64));
+            let copied = of_files("copied to the host", copied);
             (t!("{copied} are copied to the host in this step.", copied), Some(t!("asynchronous saves")), None)
         }
         _ => exposed(id, share, found),
@@ -392,7 +400,7 @@ fn described(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
 fn host_late(found: &Found) -> Words {
     let late = [GapReason::HostLate, GapReason::Synchronised].map(|gap| found.parts.gaps.get(&gap).copied());
     let [late, synchronised] = late.map(Option::unwrap_or_default);
-    let median = show_seconds(Seconds(found.parts.median_kernel as f64 * 1e-9));
+    let median = seconds_of_files("median kernel", found.parts.median_kernel as f64 * 1e-9);
     let evidence = t!(
         "{count} gaps end with a kernel that was launched too late, {synchronised} of them after a call that \
             waits for the GPU; the median kernel takes {median}.",
@@ -412,7 +420,7 @@ fn host_late(found: &Found) -> Words {
 /// Long gaps, in some of which the CPU does nothing.
 fn host_pause(found: &Found) -> Words {
     let pauses = found.parts.gaps.get(&GapReason::HostPause).copied().unwrap_or_default();
-    let longest = show_seconds(Seconds((pauses.longest.1 - pauses.longest.0) as f64 * 1e-9));
+    let longest = seconds_of_files("longest pause", (pauses.longest.1 - pauses.longest.0) as f64 * 1e-9);
     let evidence = t!(
         "Pauses of more than 10 ms: {count}, the longest {longest}; in {silent} of them no call of the CPU \
             begins.",
@@ -502,16 +510,17 @@ fn messages(found: &Found, dimension: Dimension) -> Message {
     let waiting: i64 = calls().filter_map(|calls| calls.waiting).sum();
     let hidden = found.parts.messages.get(&dimension).copied().unwrap_or_default()
         - found.parts.sum(|part| matches!(part, MeasuredPart::Exposed(other, _) if other == dimension));
-    let seconds = |ns: i64| show_seconds(Seconds(ns.max(0) as f64 * 1e-9));
+    let of = |what: &str| format!("calls of {}, {what}", dimension.name());
+    let seconds = |what: &str, ns: i64| seconds_of_files(of(what), ns.max(0) as f64 * 1e-9);
     let mut parts = vec![t!(
         "{count} calls take {total}, {hidden} of it hidden behind compute.",
         count,
-        total = seconds(total),
-        hidden = seconds(hidden)
+        total = seconds("in all", total),
+        hidden = seconds("hidden", hidden)
     )];
     if waiting > 0 && total > 0 {
         let at_least = calls().any(|calls| calls.at_least);
-        let share = show_percent(waiting as f64 / total as f64);
+        let share = share_of_files(of("waiting"), waiting as f64 / total as f64);
         parts.push(if at_least {
             t!("At least {share} of it is waiting for another rank.", share)
         } else {
@@ -519,7 +528,10 @@ fn messages(found: &Found, dimension: Dimension) -> Message {
         });
     }
     if let Some(rate) = calls().filter_map(|calls| calls.rate).max_by(f64::total_cmp) {
-        parts.push(t!("The fastest call moves {rate} of message.", rate = show_bandwidth(rate)));
+        parts.push(t!(
+            "The fastest call moves {rate} of message.",
+            rate = of_files(of("fastest"), show_bandwidth(rate))
+        ));
     }
     Message::joined(" ", parts)
 }
@@ -528,7 +540,8 @@ fn messages(found: &Found, dimension: Dimension) -> Message {
 fn should_reach(found: &Found, dimension: Dimension) -> Message {
     let rate = found.rates.iter().filter(|((other, _), _)| *other == dimension).map(|(_, rate)| *rate);
     let rate = rate.max_by(f64::total_cmp).unwrap_or(0.0);
-    t!("It should move {rate}.", rate = show_bandwidth(rate))
+    let field = format!("calls of {}, bound of the rate", dimension.name());
+    t!("It should move {rate}.", rate = of_report(field, show_bandwidth(rate)))
 }
 
 /// Fields and values of a change, the predicted steps without and with it in seconds, and the change in words where it

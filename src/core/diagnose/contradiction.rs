@@ -1,11 +1,12 @@
 //! A log that counts other work than the run it is compared with: it is of another run.
 
+use super::figures::seconds_of_files;
 use super::{CauseId, Comparison, Diagnosis, FoundCause};
 use crate::issue::Issue;
 use crate::report::report;
 use crate::run::Run;
 use crate::t;
-use crate::units::{Seconds, show_flops, show_seconds, significant};
+use crate::units::{show_flops, significant};
 
 /// Factor between the work that a log counts and that of the run, from which on they are two runs. Ways to count
 /// (causal attention by half or whole, with recomputation or without) are tried; the factor itself is a choice.
@@ -30,7 +31,7 @@ pub fn work_of_other_settings(tflops: f64, step_s: f64, run: &Run) -> Option<Iss
         "The log prints {tflops} TFLOP/s a GPU over steps of {seconds}: {counted} of work a GPU. A step of the run \
             that the files state has {own}: they are of two runs, or the program counts otherwise.",
         tflops = significant(tflops, 3),
-        seconds = show_seconds(Seconds(step_s)),
+        seconds = seconds_of_files("step", step_s),
         counted = show_flops(counted),
         own = show_flops(nearest)
     );
@@ -47,7 +48,7 @@ pub fn contradict(found: &mut Diagnosis, tflops: f64, step_s: f64, run: &Run) {
         "The log prints {tflops} TFLOP/s a GPU over steps of {seconds}: {counted} of work a GPU. A step of the run on \
             the page has {own}: model, batch, sequence or GPUs of what was logged differ.",
         tflops = significant(tflops, 3),
-        seconds = show_seconds(Seconds(step_s)),
+        seconds = seconds_of_files("step", step_s),
         counted = show_flops(counted),
         own = show_flops(nearest)
     );

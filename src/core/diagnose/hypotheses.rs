@@ -5,6 +5,7 @@
 //! settles it.
 
 use super::causes::{CauseId, FoundCause};
+use super::figures::{of_report, seconds_of_files, seconds_of_report, share_of_files};
 use crate::maths::{exp, ln};
 use crate::message::{Message, verbatim};
 use crate::report::evaluate_plain;
@@ -13,7 +14,7 @@ use crate::run::{OneOf, Recompute, Run, Scenario};
 use crate::sort::sort_by;
 use crate::t;
 use crate::time::ComputePeak;
-use crate::units::{Seconds, fixed, show_percent, show_seconds, significant};
+use crate::units::{fixed, significant};
 use serde::{Deserialize, Serialize};
 
 /// Hypotheses that are listed.
@@ -279,9 +280,9 @@ pub fn faster_than_predicted(measured: f64, run: &Run, predicted: f64, stated: &
             {measured} were measured, {predicted} are predicted for the run as it is.",
         label = Message::plain(field.label),
         value = verbatim(value),
-        step = show_seconds(Seconds(step)),
-        measured = show_seconds(Seconds(measured)),
-        predicted = show_seconds(Seconds(predicted))
+        step = seconds_of_report(format!("step.time_s with {set:?}"), step),
+        measured = seconds_of_files("step", measured),
+        predicted = seconds_of_report("step.time_s", predicted)
     );
     vec![FoundCause {
         change: Some(t!("set it on the page as in the program")),
@@ -318,10 +319,13 @@ fn told(
                 {all}.",
             words,
             label = Message::plain(label),
-            value = verbatim(value),
-            step = show_seconds(Seconds(step)),
-            part = show_seconds(Seconds((step - predicted).min(measured - predicted))),
-            all = show_seconds(Seconds(measured - predicted))
+            value = of_report(format!("tried: {set:?}"), value),
+            step = seconds_of_report(format!("step.time_s with {set:?}"), step),
+            part = seconds_of_report(
+                format!("step.time_s with {set:?}, more"),
+                (step - predicted).min(measured - predicted)
+            ),
+            all = seconds_of_files("beyond the prediction", measured - predicted)
         )]
     } else {
         vec![t!("Consistent with {words}.", words)]
@@ -400,10 +404,10 @@ pub fn definition(stated: &StatedUtilisation, run: &Run) -> Option<FoundCause> {
         "{tflops} TFLOP/s are {mfu} of {peak}, {kind}, and {dense} of the dense peak of the GPU: a factor of {factor}, \
             and nothing is slow.",
         tflops = fixed(counted.tflops, 0),
-        mfu = show_percent(mfu),
+        mfu = share_of_files("mfu, printed", mfu),
         peak = fixed(counted.peak_tflops, 0),
         kind = if counted.sparse { t!("the peak with half of the weights zero") } else { t!("another GPU's peak") },
-        dense = show_percent(counted.dense),
+        dense = share_of_files("mfu of the dense peak", counted.dense),
         factor = fixed(factor, 2)
     );
     let id = CauseId::Definition;

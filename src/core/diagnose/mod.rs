@@ -10,6 +10,7 @@ mod contradiction;
 mod dimension;
 mod example;
 mod expected;
+mod figures;
 mod hypotheses;
 mod lanes;
 mod memory;
@@ -33,6 +34,7 @@ pub use contradiction::{contradict, work_of_other_settings};
 pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};
 pub use example::{MadeDelays, data_parallel_seconds, example_trace, made_trace};
 pub use expected::{ExpectedStep, StepShare, shares};
+pub use figures::{COMPARED, FILES};
 pub use hypotheses::{
     CountedAs, StatedUtilisation, counted, definition, faster_than_predicted, stated_settings, unlike, without_parts,
 };
@@ -58,7 +60,8 @@ use crate::run::{OneOf, Run, Scenario};
 use crate::statics::named;
 use crate::t;
 use crate::time::{ComputePeak, KernelClass, PartKind, executed_flops};
-use crate::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
+use crate::units::{fixed, show_off, show_percent, significant};
+use figures::{of_files, of_report, seconds_of_files, seconds_of_report, share_of_files};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -427,11 +430,16 @@ pub fn of_two_traces(first: &RankTrace, second: &RankTrace, run: &Run) -> Diagno
     let sizes = GroupSizes { tp: run.tp, cp: run.cp, ep: run.ep, dp: 1, pp: run.pp, gpus: run.gpus };
     let sums = |trace: &RankTrace, window: StepWindow| {
         let found = attribute(trace, window, sizes);
-        [window.length(), found.compute(), found.exposed(), found.idle()]
-            .map(|ns| show_seconds(Seconds(ns as f64 * 1e-9)))
+        [window.length(), found.compute(), found.exposed(), found.idle()].map(|ns| ns as f64 * 1e-9)
     };
     let own = long.median_window().map_or(window, |(window, _)| window);
-    let ([more, compute, exposed, idle], [less, ours, theirs, gaps]) = (sums(long, own), sums(short, window));
+    let named = |which: &str, sums: [f64; 4]| {
+        let fields = ["step", "compute", "exposed messages", "gaps"].map(|field| format!("{field} of the {which} one"));
+        let mut seconds = sums.into_iter();
+        fields.map(|field| seconds_of_files(field, seconds.next().unwrap_or_default()))
+    };
+    let [more, compute, exposed, idle] = named("longer", sums(long, own));
+    let [less, ours, theirs, gaps] = named("shorter", sums(short, window));
     diagnosis.comparison = Comparison::TwoRuns;
     diagnosis.verdict = t!(
         "Two traces of one rank: {more} against {less}. Compute {compute} against {ours}, exposed messages {exposed} \
@@ -477,11 +485,11 @@ pub fn without_profiler(diagnosis: &mut Diagnosis, unprofiled: f64) {
     });
     diagnosis.read.push(t!(
         "The log's step takes {unprofiled}: {cost} of the traced one are the profiler's, and are taken from the host.",
-        unprofiled = show_seconds(Seconds(unprofiled)),
-        cost = show_seconds(Seconds(cost))
+        unprofiled = seconds_of_files("step without the profiler", unprofiled),
+        cost = seconds_of_files("cost of the profiler", cost)
     ));
     if cost > PROFILED * unprofiled {
-        let share = show_percent(cost / unprofiled);
+        let share = share_of_files("cost of the profiler over the step", cost / unprofiled);
         diagnosis.warnings.push(Issue::warning(
             "files",
             t!(
@@ -542,8 +550,8 @@ fn judged(
                 {measured} measured, {predicted} predicted.",
             count = significant(count, 2),
             all = expected.microbatches,
-            measured = show_seconds(Seconds(seconds)),
-            predicted = show_seconds(Seconds(expected.time))
+            measured = seconds_of_files("step", seconds),
+            predicted = seconds_of_report("part of the step", expected.time)
         );
     }
     (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
@@ -556,15 +564,24 @@ fn no_whole_step(measured: f64, predicted: f64) -> Message {
     t!(
         "This is no whole step of the run on the page ({measured}; predicted {predicted}): what the trace measures by \
             itself is listed, nothing is compared.",
-        measured = show_seconds(Seconds(measured)),
-        predicted = show_seconds(Seconds(predicted))
+        measured = seconds_of_files("step", measured),
+        predicted = seconds_of_report("step.time_s", predicted)
     )
+}
+
+/// How far the step of the files is from the prediction.
+fn off(seconds: f64, expected: &ExpectedStep) -> Message {
+    of_files("step over the prediction", show_off(seconds / expected.time - 1.0, 1))
+}
+
+/// The ends of the range of the prediction.
+fn ends(expected: &ExpectedStep) -> [Message; 2] {
+    [seconds_of_report("step range, low", expected.low), seconds_of_report("step range, high", expected.high)]
 }
 
 /// A whole step beside the prediction and its range.
 fn beside_range(seconds: f64, expected: &ExpectedStep) -> (Comparison, Message) {
-    let off = show_off(seconds / expected.time - 1.0, 1);
-    let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
+    let (off, [low, high]) = (off(seconds, expected), ends(expected));
     if seconds > expected.high {
         let words = t!(
             "{off} against the prediction, outside its range {low} to {high}: at least {sure} are not this \
@@ -572,7 +589,7 @@ fn beside_range(seconds: f64, expected: &ExpectedStep) -> (Comparison, Message) 
             off,
             low,
             high,
-            sure = show_seconds(Seconds(seconds - expected.high))
+            sure = seconds_of_files("beyond the range", seconds - expected.high)
         );
         (Comparison::Longer, words)
     } else if seconds < expected.low {
@@ -664,7 +681,7 @@ fn read_words(
     diagnosis: &Diagnosis,
     expected: Option<&ExpectedStep>,
 ) -> Vec<Message> {
-    let length = show_seconds(Seconds(window.length() as f64 * 1e-9));
+    let length = seconds_of_files("step", window.length() as f64 * 1e-9);
     let mut words = vec![match window.number {
         Some(number) if window.is_last => {
             t!("Step {number}, {length} on the GPU: from its first kernel to its last.", number, length = &length)
@@ -697,7 +714,7 @@ fn read_words(
     }
     words.push(t!("Parts add up to {length}, nothing is left over.", length));
     if trace.kernels_ns > 0 {
-        let share = show_percent(trace.unknown_ns as f64 / trace.kernels_ns as f64);
+        let share = share_of_files("kernels without a name", trace.unknown_ns as f64 / trace.kernels_ns as f64);
         words.push(t!("Names of kernels that are not known: {share} of their time.", share));
     }
     if trace.with_stacks {
@@ -715,7 +732,7 @@ fn doubts(diagnosis: &mut Diagnosis, trace: &RankTrace, window: StepWindow, foun
     let launched = waiting as f64 / window.length().max(1) as f64;
     let in_pipeline = diagnosis.parts.iter().any(|part| part.name == StepShare::Bubble && part.predicted_s > Some(0.0));
     if launched > DAMAGED && !in_pipeline {
-        let share = show_percent(launched);
+        let share = share_of_files("launched and not run", launched);
         diagnosis.warnings.push(Issue::warning(
             "files",
             t!(
@@ -742,8 +759,8 @@ fn late_rank(ranks: &SeveralRanks) -> Option<(u64, f64, Option<Message>)> {
     let slow = ratio.zip(row.compute_s).map(|(ratio, own)| {
         t!(
             "It computes for {own} where the ranks of its stage need {others}.",
-            own = show_seconds(Seconds(own)),
-            others = show_seconds(Seconds(own / ratio))
+            own = seconds_of_files("compute of the late rank", own),
+            others = seconds_of_files("compute of the others", own / ratio)
         )
     });
     Some((late, row.makes_wait_s, slow))
@@ -757,7 +774,7 @@ fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds, slow): (u64, f64, Opt
     let evidence = t!(
         "Rank {rank} comes last: the others wait {seconds} for it in this step.",
         rank,
-        seconds = show_seconds(Seconds(seconds))
+        seconds = seconds_of_files("late-rank", seconds)
     );
     let evidence = Message::joined(" ", std::iter::once(evidence).chain(slow));
     let known: f64 = causes.iter().filter(|one| one.id == CauseId::LateRank).filter_map(|one| one.seconds).sum();
@@ -790,7 +807,7 @@ pub fn of_workers(ops: &[WorkerOp]) -> Option<Diagnosis> {
         Comparison::SumsOnly,
         t!(
             "A step of {measured} on {workers} workers with {microbatches} micro-batches each.",
-            measured = show_seconds(Seconds(times.measured_s)),
+            measured = seconds_of_files("step", times.measured_s),
             workers = times.workers,
             microbatches = times.microbatches
         ),
@@ -830,7 +847,7 @@ pub fn of_numbered_series(
     #[allow(clippy::cast_possible_truncation)] // nanoseconds of a step
     let window = (median * 1e9) as i64;
     diagnosis.window_ns = window;
-    let measured = show_seconds(Seconds(median));
+    let measured = seconds_of_files("step", median);
     match expected {
         Ok(expected) => {
             diagnosis.step = true;
@@ -884,11 +901,10 @@ pub fn of_numbered_series(
 
 /// The median step of a log beside the prediction and its range.
 fn median_beside_range(median: f64, expected: &ExpectedStep) -> (Comparison, Message) {
-    let measured = show_seconds(Seconds(median));
-    let off = show_off(median / expected.time - 1.0, 1);
-    let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
+    let measured = seconds_of_files("step", median);
+    let (off, [low, high]) = (off(median, expected), ends(expected));
     if median > expected.high {
-        let sure = show_seconds(Seconds(median - expected.high));
+        let sure = seconds_of_files("beyond the range", median - expected.high);
         let words = t!(
             "A step takes {measured}: {off} against the prediction, outside its range {low} to {high}; at \
                 least {sure} are not this calculator's own error.",
@@ -928,8 +944,8 @@ fn utilisation(seconds: f64, run: &Run, found: &Diagnosis) -> Option<Message> {
     let mfu = report.step.mfu;
     Some(t!(
         "MFU as this calculator counts FLOPs: {measured}, {predicted} predicted.",
-        measured = show_percent(mfu * predicted / seconds),
-        predicted = show_percent(mfu)
+        measured = share_of_files("mfu", mfu * predicted / seconds),
+        predicted = of_report("step.mfu", show_percent(mfu))
     ))
 }
 
@@ -942,9 +958,9 @@ pub fn utilisation_by(by: CountedBy, seconds: f64, run: &Run) -> Option<Message>
     Some(t!(
         "As {by} counts FLOPs, a step of {step} is {tflops} TFLOP/s a GPU, MFU {mfu}.",
         by = Message::plain(by.choice().label),
-        step = show_seconds(Seconds(seconds)),
+        step = seconds_of_files("step", seconds),
         tflops = significant(row.tflops_per_gpu * longer, 3),
-        mfu = show_percent(row.mfu * longer)
+        mfu = share_of_files(format!("mfu by {by:?}"), row.mfu * longer)
     ))
 }
 

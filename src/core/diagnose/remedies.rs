@@ -1,6 +1,7 @@
 //! Settings that shorten a part of a predicted step, each tried on the run; and what to look at where none does.
 
 use super::differences;
+use super::figures::{of_report, seconds_of_report};
 use crate::advice::{is_told, least_saved, untold};
 use crate::memory::Verdict;
 use crate::message::Message;
@@ -11,7 +12,7 @@ use crate::run::{CpComm, OneOf, Recompute, Run, Scenario, Schedule, TpOverlap};
 use crate::sort::sort_by;
 use crate::t;
 use crate::time::PartKind;
-use crate::units::{Seconds, show_gain, show_percent, show_seconds};
+use crate::units::{show_gain, show_percent};
 use serde::Serialize;
 
 /// What to do about a part of the predicted step.
@@ -110,8 +111,8 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
     let change = Message::joined(", ", differences(&after, run));
     let predicted = t!(
         "A step of {after} by prediction, {share} less.",
-        after = show_seconds(Seconds(after_s)),
-        share = show_percent(1.0 - after_s / step)
+        after = seconds_of_report(format!("step.time_s with {set:?}"), after_s),
+        share = of_report(format!("step.time_s with {set:?}, share less"), show_percent(1.0 - after_s / step))
     );
     let known = if told {
         let least = show_gain(least_saved(run, 1.0 - after_s / step));
@@ -120,19 +121,19 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
         untold(run, after_s, step)
     };
     let words = Message::joined(" ", [predicted, known]);
-    let words = Message::joined(" ", std::iter::once(words).chain(beyond(seconds, left, step - after_s)));
+    let words = Message::joined(" ", std::iter::once(words).chain(beyond(part, &set, [seconds, left, step - after_s])));
     Remedy { part, seconds, change, words, set, change_s: Some([step, after_s]), told }
 }
 
-/// Why a change is predicted to save more than a part of `seconds` takes, of which `left` remain: it shortens others
+/// Why a change is predicted to save more than a `part` of `seconds` takes, of which `left` remain: it shortens others
 /// along. None where it does not save more.
-fn beyond(seconds: f64, left: f64, gain: f64) -> Option<Message> {
-    let shown = |seconds: f64| show_seconds(Seconds(seconds));
+fn beyond(part: PartKind, set: &Set, [seconds, left, gain]: [f64; 3]) -> Option<Message> {
+    let less = |what: &str, seconds: f64| seconds_of_report(format!("{what} with {set:?}, less"), seconds);
     (gain > seconds).then(|| {
         t!(
             "It saves {gain} in all, {own} of them in this part: other parts of the step become shorter with it.",
-            gain = shown(gain),
-            own = shown(seconds - left)
+            gain = less("step.time_s", gain),
+            own = less(&format!("{part:?}"), seconds - left)
         )
     })
 }

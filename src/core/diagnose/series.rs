@@ -1,11 +1,12 @@
 //! Patterns in the times of steps: what a log alone is consistent with.
 
 use super::causes::{CauseId, FoundCause};
+use super::figures::{of_files, seconds_of_files, share_of_files};
 use crate::message::{Message, verbatim};
 use crate::sort::median;
 use crate::statics::named;
 use crate::t;
-use crate::units::{Seconds, show_off, show_percent, show_seconds};
+use crate::units::show_off;
 use serde::{Deserialize, Serialize};
 
 named! {
@@ -157,8 +158,8 @@ impl StepSeries {
             list.push(of(CauseId::Checkpoint, t!("no spikes at regular steps"), t!("the last {steps} steps", steps)));
             list.push(of(
                 CauseId::HostPause,
-                t!("no step over {longest}", longest = show_seconds(Seconds(self.longest_s))),
-                verbatim(show_off(self.longest_s / self.median_s - 1.0, 1)),
+                t!("no step over {longest}", longest = seconds_of_files("longest step", self.longest_s)),
+                of_files("longest step over the median", show_off(self.longest_s / self.median_s - 1.0, 1)),
             ));
         }
         if !matches!(self.pattern, SeriesPattern::Drift | SeriesPattern::Jump) && self.drift.abs() < 0.05 {
@@ -166,11 +167,11 @@ impl StepSeries {
                 id: None,
                 name: t!("A GPU that becomes hot, a job that begins beside"),
                 why: t!("no drift, no jump; a GPU that is slow from the first step on would be as flat"),
-                figure: verbatim(show_off(self.drift, 1)),
+                figure: of_files("drift", show_off(self.drift, 1)),
             });
         }
         if self.spread < 0.03 {
-            let spread = verbatim(show_percent(self.spread));
+            let spread = share_of_files("scatter", self.spread);
             list.push(of(CauseId::UnequalLengths, t!("steps scatter by less than 3 %"), spread));
         }
         list
@@ -180,14 +181,14 @@ impl StepSeries {
     fn without_spikes(&self) -> Message {
         t!(
             "Without the spikes the mean step would take {without} instead of {mean}.",
-            without = show_seconds(Seconds(self.mean_s * (1.0 - self.lost))),
-            mean = show_seconds(Seconds(self.mean_s))
+            without = seconds_of_files("mean step without spikes", self.mean_s * (1.0 - self.lost)),
+            mean = seconds_of_files("mean step", self.mean_s)
         )
     }
 
     /// What spikes without a period are consistent with; the one distance of two excludes no period.
     fn irregular(&self) -> Vec<(CauseId, Message, Message)> {
-        let height = show_seconds(Seconds(self.spike_s));
+        let height = seconds_of_files("height of a spike", self.spike_s);
         let collector = if self.spikes > 2 {
             t!(
                 "Consistent with Python's garbage collector: {count} spikes of {height} over the median, at irregular \
@@ -270,7 +271,7 @@ impl StepSeries {
                 CauseId::UnequalLengths,
                 t!(
                     "Consistent with unequal lengths, routing or a shared network: steps scatter by {spread}.",
-                    spread = show_percent(self.spread)
+                    spread = share_of_files("scatter", self.spread)
                 ),
                 t!("the same batch twice: 5 min"),
             )],

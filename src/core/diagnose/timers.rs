@@ -3,11 +3,12 @@
 
 use super::causes::{CauseId, FoundCause};
 use super::expected::{ExpectedStep, StepShare};
+use super::figures::{seconds_of_files, seconds_of_report};
 use crate::message::Message;
 use crate::sort::sort_by;
 use crate::statics::named;
 use crate::t;
-use crate::units::{Seconds, show_seconds, significant};
+use crate::units::significant;
 use serde::{Deserialize, Serialize};
 
 named! {
@@ -68,15 +69,14 @@ pub fn by_timers(timers: &[TimerTimes], step: f64, expected: Option<&ExpectedSte
             });
         }
     };
-    let shown = |seconds: f64| show_seconds(Seconds(seconds));
     let beyond = |id: CauseId, name: TimerName, share: StepShare| {
         let timer = of(name)?;
         let (measured, predicted) = (timer.most, predicted(share));
         let evidence = t!(
             "The timer {name} says {measured} on the slowest rank; predicted {predicted}.",
             name = Message::plain(name.name()),
-            measured = shown(measured),
-            predicted = shown(predicted)
+            measured = seconds_of_files(format!("timer {}", name.name()), measured),
+            predicted = seconds_of_report(format!("share {share:?}"), predicted)
         );
         Some((id, measured - predicted, evidence))
     };
@@ -95,8 +95,8 @@ pub fn by_timers(timers: &[TimerTimes], step: f64, expected: Option<&ExpectedSte
     let bubble = predicted(StepShare::Bubble);
     let evidence = t!(
         "Receives of the pipeline take {measured} on the average rank; a bubble of {predicted} is predicted.",
-        measured = shown(waits),
-        predicted = shown(bubble)
+        measured = seconds_of_files("timers of receives", waits),
+        predicted = seconds_of_report("share Bubble", bubble)
     );
     add(CauseId::Bubble, waits - bubble, evidence, t!("traces of the first and the last pipeline stage: 5 min"));
     if let (Some(forward), Some(backward)) = (of(TimerName::Forward), of(TimerName::Backward)) {
@@ -118,8 +118,8 @@ fn unequal_ranks([least, most]: [f64; 2]) -> Option<Message> {
             "The slowest rank computes {times} times as long as the fastest, {most} against {least}: a slow GPU, \
                 or unequal stages.",
             times = significant(times, 3),
-            most = show_seconds(Seconds(most)),
-            least = show_seconds(Seconds(least))
+            most = seconds_of_files("compute of the slowest rank", most),
+            least = seconds_of_files("compute of the fastest rank", least)
         )
     })
 }

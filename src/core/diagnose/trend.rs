@@ -2,6 +2,7 @@
 //! unequal work where only the peak of a step grows, fragmentation where reserved memory that is not in use grows.
 
 use super::causes::{CauseId, FoundCause};
+use super::figures::of_files;
 use crate::t;
 use crate::units::{Bytes, show_bytes};
 use serde::{Deserialize, Serialize};
@@ -63,11 +64,12 @@ impl MemoryTrend {
 
     /// The cause of the growth; none where nothing grows. `experts` is true for a mixture of experts.
     pub fn cause(&self, experts: bool) -> Option<FoundCause> {
+        let grown = |what: &str, bytes: f64| of_files(format!("{what}, a step"), show_bytes(Bytes(bytes)));
         let (id, growth, words) = if self.allocated > 0.0 {
             let words = t!(
                 "What is allocated at the end of a step grows by {bytes} a step, over {lines} lines: \
                     something is kept.",
-                bytes = show_bytes(Bytes(self.allocated)),
+                bytes = grown("allocated", self.allocated),
                 lines = self.lines
             );
             (CauseId::RetainedGraph, self.allocated, words)
@@ -76,12 +78,14 @@ impl MemoryTrend {
             let words = t!(
                 "The most that is allocated grows by {bytes} a step, and what is left at its end does not: longer \
                     samples, or more tokens on an expert.",
-                bytes = show_bytes(Bytes(self.most))
+                bytes = grown("most allocated", self.most)
             );
             (id, self.most, words)
         } else if self.unused > 0.0 {
-            let words =
-                t!("What is reserved and not in use grows by {bytes} a step.", bytes = show_bytes(Bytes(self.unused)));
+            let words = t!(
+                "What is reserved and not in use grows by {bytes} a step.",
+                bytes = grown("reserved and not in use", self.unused)
+            );
             (CauseId::Fragmentation, self.unused, words)
         } else {
             return None;

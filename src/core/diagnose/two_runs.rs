@@ -2,11 +2,12 @@
 //! pipeline's bubble can be the reason, and what differs where no setting does.
 
 use super::causes::{CauseId, FoundCause};
+use super::figures::{of_report, seconds_of_files, share_of_files};
 use super::{Comparison, Diagnosis};
 use crate::message::Message;
 use crate::run::{Run, Scenario};
 use crate::t;
-use crate::units::{Seconds, show_percent, show_seconds, significant};
+use crate::units::{show_percent, significant};
 
 /// The step of a run, with its settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +77,8 @@ fn cause(id: CauseId, evidence: Message, measure: Message) -> FoundCause {
 /// Two runs with equal settings: what differs is something that no setting says.
 fn same_settings(long: &RunTimes, short: &RunTimes) -> Diagnosis {
     let times = long.step_s / short.step_s;
-    let (more, less) = (show_seconds(Seconds(long.step_s)), show_seconds(Seconds(short.step_s)));
+    let more = seconds_of_files("step", long.step_s);
+    let less = seconds_of_files("step of the shorter run", short.step_s);
     let factor = significant(times, 2);
     if times < 1.0 + SAME {
         return base(long, t!("{more} and {less} with the same settings: nothing to explain.", more, less), Vec::new());
@@ -122,8 +124,8 @@ fn microbatches((few, first): (u64, &RunTimes), (many, second): (u64, &RunTimes)
         let words = t!(
             "A micro-batch takes {each}, and {fixed} of the step do not grow with them: bubble, optimizer and the end \
                 of the gradients' messages.",
-            each = show_seconds(Seconds(each.max(0.0))),
-            fixed = show_seconds(Seconds(fixed.max(0.0)))
+            each = seconds_of_files("a micro-batch", each.max(0.0)),
+            fixed = seconds_of_files("what does not grow", fixed.max(0.0))
         );
         if fixed > 0.05 * first.step_s {
             causes.push(cause(CauseId::Bubble, words, t!("a trace of the first and the last pipeline stage: 5 min")));
@@ -131,7 +133,11 @@ fn microbatches((few, first): (u64, &RunTimes), (many, second): (u64, &RunTimes)
     }
     let (before, after) = (bubble(&first.run, few), bubble(&second.run, many));
     let expected = gain_by_bubble(&first.run, few, many);
-    let figures = || (show_percent(before), show_percent(after), significant(expected, 3), significant(measured, 3));
+    let figures = || {
+        let [before, after] = [("bubble before", before), ("bubble after", after)];
+        let share = |(field, share)| of_report(field, show_percent(share));
+        (share(before), share(after), significant(expected, 3), significant(measured, 3))
+    };
     // Less than half of what the smaller bubble would give: it is not the reason.
     let rejected = first.run.pp > 1 && measured - 1.0 < 0.5 * (expected - 1.0);
     let verdict = if rejected {
@@ -177,7 +183,7 @@ fn more_gpus(few: &RunTimes, many: &RunTimes) -> Diagnosis {
         "{many} GPUs reach {share} of the tokens a second and GPU that {few} reach.",
         many = many.run.gpus,
         few = few.run.gpus,
-        share = show_percent(share)
+        share = share_of_files("tokens a second and GPU", share)
     );
     let one_node = few.run.gpus <= 8 && many.run.gpus > 8;
     let mut causes = Vec::new();

@@ -5,12 +5,13 @@
 //! simulated, so that what unequal stages and messages cost comes in seconds.
 
 use super::causes::{CauseId, FoundCause};
+use super::figures::{seconds_of_files, share_of_files};
 use super::series::middle_of;
 use crate::message::Message;
 use crate::pipeline::{self, Durations, Spec};
 use crate::run::Schedule as ScheduleId;
 use crate::t;
-use crate::units::{Seconds, show_seconds, significant};
+use crate::units::significant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -231,7 +232,7 @@ impl WorkerTimes {
         }
         let evidence = t!(
             "Micro-batches scatter by {share} of their mean, the same ones on all stages.",
-            share = crate::units::show_percent(scatter)
+            share = share_of_files("scatter of micro-batches", scatter)
         );
         let measure = t!("pack samples to one length, or sort them: 10 min");
         Some(self.cause(CauseId::UnequalLengths, self.measured_s * scatter / (1.0 + scatter), evidence, measure))
@@ -246,7 +247,7 @@ impl WorkerTimes {
         }
         let evidence = t!(
             "Messages and jitter: 1F1B with the measured times of the stages takes {stages}.",
-            stages = show_seconds(Seconds(stages))
+            stages = seconds_of_files("1F1B with the measured stages", stages)
         );
         let measure = t!("the time of one send between two stages in a trace: 5 min");
         Some(self.cause(CauseId::Bubble, rest, evidence, measure))

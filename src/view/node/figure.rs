@@ -1,6 +1,7 @@
 //! Figures of reports in trees: which field of which report each is, so that a test holds equal ones to one text.
 
 use super::Node;
+use shardscope_core::diagnose::{COMPARED, FILES};
 use shardscope_core::message::{FigureKey, Message};
 use shardscope_core::run::Run;
 use std::fmt::Display;
@@ -14,6 +15,16 @@ impl Scope {
     /// The page's own run.
     pub fn run() -> Self {
         Self("run".to_owned())
+    }
+
+    /// What files measured.
+    pub(crate) fn files() -> Self {
+        Self(FILES.to_owned())
+    }
+
+    /// The run that files are compared with: the one that they state, else that of the page.
+    pub(crate) fn compared() -> Self {
+        Self(COMPARED.to_owned())
     }
 
     /// A part of it: a rank, a phase, a method.

@@ -53,6 +53,12 @@ pub const fn part_words(part: PartKind) -> &'static str {
     }
 }
 
+/// Name of the figure of a part: that of its row where the row has no other part.
+pub(crate) fn field_of(part: PartKind) -> &'static str {
+    let row = ROWS.iter().find(|row| row.3 == [part]);
+    row.map_or(part_words(part), |row| row.0)
+}
+
 /// True for a part that is not there in some layouts, or hardly: a loss of this one. Kernels are below the peak in
 /// every layout: only where a known one lessens them are they a loss that a layout can change.
 const fn is_of_layout(part: PartKind) -> bool {

@@ -73,7 +73,12 @@ fn an_answer_that_was_sent_is_the_answer() {
         let there = answer(&files, &run);
         let lanes = there.lanes.clone();
         let here = EvidenceAnswer::from(from_bytes::<SentAnswer>(&to_bytes(&SentAnswer::from(there))).unwrap());
-        assert_eq!(here.found, diagnose(&files, &run));
+        // What is sent has no trace of which field a figure is; texts and figures are the same.
+        let whole = diagnose(&files, &run);
+        assert_eq!(serde_json::to_value(&here.found).unwrap(), serde_json::to_value(&whole).unwrap());
+        if let (Ok(found), Ok(whole)) = (here.found, whole) {
+            assert_eq!((found.own, found.expected, found.made_of), (whole.own, whole.expected, whole.made_of));
+        }
         assert_eq!(here.lanes, lanes);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{NS, amount, head, legend, seconds_of};
 use crate::charts::ticks::{tick_label, ticks};
+use crate::node::figure::Scope;
 use crate::panels::waterfall::rows_made_of;
 use crate::prelude::*;
 use shardscope_core::diagnose::{Comparison, Diagnosis, ExpectedStep, PartRow, StepShare};
@@ -63,7 +64,7 @@ pub(super) fn bars(found: &Diagnosis, run: &Run) -> Option<Node> {
     if let Some(predicted) = found.predicted_s {
         inside = segments(&rows, "pr", most, |row| row.predicted.unwrap_or(0.0));
         inside.extend(range(found, most));
-        lines.push(line("Predicted", predicted, &inside));
+        lines.push(line(PREDICTED, predicted, &inside));
     }
     lines.push(axis(most));
     let rank = found.rank.map_or_else(Message::default, |rank| t!("rank {rank}", rank));
@@ -107,17 +108,18 @@ fn of_log(found: &Diagnosis, whole: f64, run: &Run) -> Node {
     let (mut predicted, mut key) = (Vec::new(), Vec::new());
     for (name, colour, seconds) in named {
         let (class, shown) = (format!("pr {colour}"), show_seconds(Seconds(seconds)));
-        let said = Message::joined(": ", [Message::from(name), verbatim(&shown)]);
+        let said = Message::joined(": ", [Message::from(name), Scope::compared().says(name, &shown)]);
         predicted.push(bar_at(&class, start, seconds / most).title(said));
         start += seconds / most;
-        let item = [el("i", &[("class", &class)], &[]), text(name), text(" "), text(verbatim(shown))];
+        let shown = inline(verbatim(shown)).reports(name, &Scope::compared());
+        let item = [el("i", &[("class", &class)], &[]), text(name), text(" "), shown];
         key.push(el("span", &[], &item));
     }
     predicted.extend(range(found, most));
     let key = [inline(""), el("span", &[("class", "key-line")], &key), inline("")];
     let lines = [
         line("Measured", whole, &measured),
-        line("Predicted", found.predicted_s.unwrap_or(0.0), &predicted),
+        line(PREDICTED, found.predicted_s.unwrap_or(0.0), &predicted),
         el("div", &[("class", "pair-row axis")], &key),
         axis(most),
     ];
@@ -152,8 +154,9 @@ fn segments(rows: &[BarRow], class: &str, most: f64, part: impl Fn(&BarRow) -> f
         let share = part(row) / most;
         if share > 0.0 {
             let (name, colour) = words(row.name);
-            let shown = show_seconds(Seconds(part(row)));
-            let said = Message::joined(": ", [Message::from(name), verbatim(shown)]);
+            let scope = if class == "me" { Scope::files() } else { Scope::compared() };
+            let shown = scope.says(share_field(row.name), show_seconds(Seconds(part(row))));
+            let said = Message::joined(": ", [Message::from(name), shown]);
             inside.push(bar_at(&format!("{class} {colour}"), start, share).title(said));
             start += share;
         }
@@ -165,8 +168,8 @@ fn range(found: &Diagnosis, most: f64) -> Option<Node> {
     let (low, high) = found.low_s.zip(found.high_s)?;
     Some(bracket(low / most, high / most).title(t!(
         "range {low} to {high}",
-        low = show_seconds(Seconds(low)),
-        high = show_seconds(Seconds(high))
+        low = Scope::compared().says("step range, low", show_seconds(Seconds(low))),
+        high = Scope::compared().says("step range, high", show_seconds(Seconds(high)))
     )))
 }
 
@@ -174,9 +177,26 @@ fn line(label: &'static str, whole: f64, inside: &[Node]) -> Node {
     let cells = [
         leaf("b", "", label),
         el("span", &[("class", "track")], inside),
-        amount("whole", &show_seconds(Seconds(whole))),
+        whole_of(label, amount("whole", &show_seconds(Seconds(whole)))),
     ];
     el("div", &[("class", "pair-row")], &cells)
+}
+
+/// Label of the bar of the prediction.
+const PREDICTED: &str = "Predicted";
+
+/// Marks the whole of the bar `label`.
+fn whole_of(label: &str, shown: Node) -> Node {
+    if label == PREDICTED {
+        shown.reports("step.time_s", &Scope::compared())
+    } else {
+        shown.reports("step", &Scope::files())
+    }
+}
+
+/// The field of a part, measured or predicted.
+fn share_field(share: StepShare) -> String {
+    format!("share {}", share.name())
 }
 
 /// The axis below bars that end at `most` seconds.
@@ -216,14 +236,15 @@ fn table(found: &Diagnosis, rows: &[BarRow], whole: f64) -> Node {
         let mut cells = vec![
             leaf("td", "", name),
             el("td", &[("class", "both")], &[el("span", &[("class", "track"), ("aria-hidden", "true")], &inside)]),
-            leaf("td", "", shown(row.measured)),
+            leaf("td", "", shown(row.measured)).reports(share_field(row.name), &Scope::files()),
         ];
         if compared {
-            cells.push(leaf("td", "", row.predicted.map_or_else(Message::default, shown)));
+            let predicted = leaf("td", "", row.predicted.map_or_else(Message::default, shown));
+            cells.push(predicted.reports(share_field(row.name), &Scope::compared()));
             let far = row.predicted.map(|predicted| row.measured - predicted);
             // What no figure of the row shows is none.
             let far = far.map(|far| if far.abs() < SMALLEST_PRINTED * whole { 0.0 } else { far });
-            cells.push(difference(far, widest));
+            cells.push(difference(far, widest).reports(format!("{}, more", share_field(row.name)), &Scope::files()));
         }
         let far = row.predicted.map_or(0.0, |predicted| row.measured - predicted);
         let class = match () {
@@ -240,11 +261,15 @@ fn table(found: &Diagnosis, rows: &[BarRow], whole: f64) -> Node {
     let names: Node = names.into_iter().map(|name| leaf(if name.is_empty() { "td" } else { "th" }, "", name)).collect();
     let mut lines: Vec<Node> = rows.iter().map(cells).collect();
     let label = if found.step { "Step" } else { "Window" };
-    let mut total =
-        vec![leaf("td", "", label), leaf("td", "both", ""), leaf("td", "", verbatim(seconds_of(found.window_ns)))];
+    let mut total = vec![
+        leaf("td", "", label),
+        leaf("td", "both", ""),
+        whole_of("", leaf("td", "", verbatim(seconds_of(found.window_ns)))),
+    ];
     if let Some(predicted) = found.predicted_s {
-        total.push(leaf("td", "", verbatim(show_seconds(Seconds(predicted)))));
-        total.push(leaf("td", "", verbatim(signed(whole - predicted))));
+        total.push(whole_of(PREDICTED, leaf("td", "", verbatim(show_seconds(Seconds(predicted))))));
+        let more = leaf("td", "", verbatim(signed(whole - predicted)));
+        total.push(more.reports("beyond the prediction, signed", &Scope::files()));
     }
     lines.push(el("tr", &[("class", "total")], &[total.into_iter().collect()]));
     scrolled("Parts of the window", grid("parts", names, lines.into_iter().collect()))

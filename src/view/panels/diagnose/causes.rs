@@ -4,6 +4,7 @@
 use super::bars::to_explain;
 use super::lanes::LanePair;
 use super::{NS, amount, head};
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause};
@@ -33,7 +34,8 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
             (t!("Causes, the likeliest first"), beside)
         }
         (Some(beyond), _) => {
-            (t!("What explains the {beyond}", beyond = show_seconds(Seconds(beyond))), explained(found, beyond))
+            let shown = Scope::files().says("beyond the prediction", show_seconds(Seconds(beyond)));
+            (t!("What explains the {beyond}", beyond = shown), explained(found, beyond))
         }
         _ if found.comparison == Comparison::TwoRuns => (t!("What makes the difference"), Message::default()),
         _ if found.parts.is_empty() => (t!("Causes"), Message::default()),
@@ -66,21 +68,22 @@ fn own_error(found: &Diagnosis) -> f64 {
 /// What the parts that are longer than predicted explain of `beyond`, the seconds by which the step is longer. Where
 /// they are more, others are shorter than predicted.
 fn explained(found: &Diagnosis, beyond: f64) -> Message {
-    let own = show_seconds(Seconds(own_error(found)));
+    let own = Scope::compared().says("half of the range", show_seconds(Seconds(own_error(found))));
+    let says = |field: &str, shown: String| Scope::files().says(field, shown);
     let longer: f64 = found.causes.iter().filter_map(|cause| cause.seconds).sum();
     if longer > MORE * beyond {
         return t!(
             "these parts take {longer} more than predicted, other parts {shorter} less · the predicted step itself \
                 may be off by ± {own}",
-            longer = show_seconds(Seconds(longer)),
-            shorter = show_seconds(Seconds(longer - beyond)),
+            longer = says("parts that are longer", show_seconds(Seconds(longer))),
+            shorter = says("parts that are shorter", show_seconds(Seconds(longer - beyond))),
             own
         );
     }
     match found.explained {
         Some(share) => t!(
             "these parts are {share} of the difference · the predicted step itself may be off by ± {own}",
-            share = show_percent(share),
+            share = says("explained", show_percent(share)),
             own
         ),
         None => t!("the predicted step itself may be off by ± {own}", own),
@@ -101,7 +104,7 @@ fn rest(found: &Diagnosis, beyond: f64) -> Option<Node> {
     let narrowed = muted(t!("Narrowed by: traces of other ranks, one file a rank."));
     let cells = [
         leaf("span", "number", ""),
-        amount("amount", &show_seconds(Seconds(left))),
+        amount("amount", &show_seconds(Seconds(left))).reports("not explained", &Scope::files()),
         el("div", &[], &[heading("Not explained"), muted(words)]),
         el("div", &[], &[narrowed]),
         el("div", &[], &[]),
@@ -131,6 +134,7 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
         (None, Some(bytes)) if bytes > 0.0 => show_bytes(Bytes(bytes)),
         _ => String::new(),
     };
+    let field = format!("{}, {}", cause.id.id(), cause.title);
     let is_bytes = cause.seconds.is_none() && cause.bytes.is_some_and(|bytes| bytes > 0.0);
     let counted = bytes_of(cause.id).filter(|_| is_bytes);
     let mut what = vec![heading(cause.title.clone())];
@@ -155,7 +159,11 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
     }
     let cells = [
         leaf("span", "number", verbatim((at + 1).to_string())),
-        el("div", &[], &[amount("amount", &shown), counted.map_or_else(Node::none, muted)]),
+        el(
+            "div",
+            &[],
+            &[amount("amount", &shown).reports(field, &Scope::files()), counted.map_or_else(Node::none, muted)],
+        ),
         el("div", &[], &what),
         el("div", &[], &change),
         el("div", &[("class", "act")], &buttons),

@@ -18,6 +18,7 @@ pub use lanes::{LanePair, LaneZoom};
 pub use offered::offered;
 
 use crate::node::action::Save;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::diagnose::{Comparison, Diagnosis, differences, with_changes};
@@ -154,13 +155,14 @@ fn verdict(found: &Diagnosis) -> Node {
         }
         Comparison::Inside => match steps::lost_to_spikes(found) {
             Some(lost) => {
-                ("band warn", "▲ ", t!("Inside the range, but spikes take {lost}", lost = show_percent(lost)))
+                ("band warn", "▲ ", t!("Inside the range, but spikes take {lost}", lost = steps::shown_lost(lost)))
             }
             None => ("band ok", "✓ ", t!("Inside the range")),
         },
         Comparison::Shorter => match causes::largest(found) {
             Some(share) => {
-                let words = t!("Faster than predicted, but a cause below takes {share}", share = show_percent(share));
+                let share = Scope::files().says("share of the largest cause", show_percent(share));
+                let words = t!("Faster than predicted, but a cause below takes {share}", share);
                 ("band warn", "▲ ", words)
             }
             None => ("band ok", "✓ ", t!("Faster than predicted")),
@@ -192,7 +194,9 @@ fn legend() -> Node {
 /// A quantity whose unit is small: "5.62 s".
 fn amount(class: &str, shown: &str) -> Node {
     let (value, unit) = shown.rsplit_once(' ').unwrap_or((shown, ""));
-    el("span", &[("class", class)], &[text(verbatim(value)), leaf("small", "", verbatim(unit))])
+    // The blank is part of the text: what is copied or read aloud is "5.62 s".
+    let unit = if unit.is_empty() { Message::default() } else { verbatim(format!(" {unit}")) };
+    el("span", &[("class", class)], &[text(verbatim(value)), leaf("small", "", unit)])
 }
 
 fn seconds_of(ns: i64) -> String {

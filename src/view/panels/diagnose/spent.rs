@@ -2,7 +2,8 @@
 //! its predicted gain, or what to look at.
 
 use super::{amount, head};
-use crate::panels::waterfall::part_words;
+use crate::node::figure::Scope;
+use crate::panels::waterfall::{field_of, part_words};
 use crate::prelude::*;
 use shardscope_core::diagnose::{Diagnosis, Remedy};
 use shardscope_core::time::PartKind;
@@ -20,8 +21,8 @@ pub(super) fn spent(found: &Diagnosis, page: &Run) -> Option<Node> {
     let words = t!(
         "By prediction the compute takes {ideal} of the {whole} at the GPU's peak rate. The largest other parts, and \
             what would shorten each. Every change was tried on this run: it fits, or needs no more memory than now.",
-        ideal = show_seconds(Seconds(ideal)),
-        whole = show_seconds(Seconds(whole))
+        ideal = Scope::compared().says(field_of(PartKind::Ideal), show_seconds(Seconds(ideal))),
+        whole = Scope::compared().says("step.time_s", show_seconds(Seconds(whole)))
     );
     Some(Node::from_iter([
         head("Where the predicted step goes", Message::default(), Node::none()),
@@ -32,7 +33,9 @@ pub(super) fn spent(found: &Diagnosis, page: &Run) -> Option<Node> {
 
 /// A part of a step of `whole` seconds, with its change and a press that makes it.
 fn row(at: usize, remedy: &Remedy, whole: f64, run: &Run) -> Node {
-    let share = t!("{share} of the predicted step", share = show_percent(remedy.seconds / whole));
+    let field = field_of(remedy.part);
+    let share = Scope::compared().says(format!("{field} share"), show_percent(remedy.seconds / whole));
+    let share = t!("{share} of the predicted step", share);
     let mut what = Vec::new();
     if !remedy.change.is_empty() {
         what.push(paragraph(t!("Change: {change}.", change = &remedy.change)));
@@ -40,7 +43,7 @@ fn row(at: usize, remedy: &Remedy, whole: f64, run: &Run) -> Node {
     what.push(muted(remedy.words.clone()));
     let cells = [
         leaf("span", "number", verbatim((at + 1).to_string())),
-        amount("amount", &show_seconds(Seconds(remedy.seconds))),
+        amount("amount", &show_seconds(Seconds(remedy.seconds))).reports(field, &Scope::compared()),
         el("div", &[], &[heading(part_words(remedy.part)), muted(share)]),
         el("div", &[], &what),
         el("div", &[("class", "act")], &[act(remedy, run)]),

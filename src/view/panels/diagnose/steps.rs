@@ -4,6 +4,7 @@ use super::head;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::ticks;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::diagnose::{Comparison, Diagnosis, SeriesPattern, StepSeries};
 
@@ -31,15 +32,21 @@ pub(super) fn lost_to_spikes(found: &Diagnosis) -> Option<f64> {
     found.series.as_ref().filter(|series| series.spikes > 0).map(|series| series.lost).filter(|lost| *lost > LOST)
 }
 
+/// That share in words.
+pub(super) fn shown_lost(lost: f64) -> Message {
+    Scope::files().says("lost to spikes", show_percent(lost))
+}
+
 /// The pattern, and how far its median is from the prediction where it is outside of the range.
 fn named(found: &Diagnosis, series: &StepSeries) -> Message {
+    let off = |share: f64| Scope::files().says("step beside the prediction", show_percent(share));
     let (pattern, times) = (name(series), found.predicted_s.map(|predicted| series.median_s / predicted));
     match times {
         Some(times) if found.high_s.is_some_and(|high| series.median_s > high) => {
-            t!("{pattern}, {off} above the prediction", pattern, off = show_percent(times - 1.0))
+            t!("{pattern}, {off} above the prediction", pattern, off = off(times - 1.0))
         }
         Some(times) if found.low_s.is_some_and(|low| series.median_s < low) => {
-            t!("{pattern}, {off} below the prediction", pattern, off = show_percent(1.0 - times))
+            t!("{pattern}, {off} below the prediction", pattern, off = off(1.0 - times))
         }
         _ => pattern,
     }
@@ -65,6 +72,7 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     }
     if let Some(predicted) = found.predicted_s {
         let shown = show_seconds(Seconds(predicted));
+        let shown = Scope::compared().says("step.time_s", shown);
         marks.push(PlotMark::Level(predicted, t!("predicted {seconds}", seconds = shown)));
     }
     marks.push(PlotMark::Line(points, Ink::Exposed));
@@ -73,14 +81,20 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     let scale = PlotScale::even(first, last);
     let across = PlotAxis::new(scale, ticks(first, last, 6), |step| verbatim(format!("{step:.0}")));
     let across = across.named("step");
-    let (median, spread) = (show_seconds(Seconds(series.median_s)), show_percent(series.spread));
+    let of_files = |field: &str, shown: String| Scope::files().says(field, shown);
+    let median = of_files("step", show_seconds(Seconds(series.median_s)));
+    let spread = of_files("scatter", show_percent(series.spread));
     let beside = match series.spikes {
         0 => t!("median {median}, scatter {spread}, no spikes", median, spread),
         1 => t!("median {median}, scatter {spread}, one spike", median, spread),
         spikes => t!("median {median}, scatter {spread}, {spikes} spikes", median, spread, spikes),
     };
-    let cut =
-        (cut > 0.0).then(|| t!("the first steps, up to {longest}, are cut", longest = show_seconds(Seconds(cut))));
+    let cut = (cut > 0.0).then(|| {
+        t!(
+            "the first steps, up to {longest}, are cut",
+            longest = of_files("longest of the first steps", show_seconds(Seconds(cut)))
+        )
+    });
     let beside = Message::joined(" · ", std::iter::once(beside).chain(cut));
     let label = t!("Seconds of every step");
     let drawing = draw(&across, HEIGHT, &[Plot { up, marks }]).inline(label);
@@ -113,7 +127,7 @@ pub(super) fn more(found: &Diagnosis) -> Node {
                 Some(lost) => t!(
                     "Between its spikes, which take {lost} of the time, the run is as predicted; another layout may \
                         take less.",
-                    lost = show_percent(lost)
+                    lost = shown_lost(lost)
                 ),
                 None => t!("The run is inside the range; another layout may take less time than this one."),
             },
