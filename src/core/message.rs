@@ -25,6 +25,8 @@ enum Kind {
     Verbatim(String, Option<Box<FigureKey>>),
     /// Parts with a separator between them, which is a template too: ", ".
     Joined(&'static str, Vec<Message>),
+    /// The first sentence of a text, up to its colon or semicolon.
+    Opening(Box<Message>),
 }
 
 impl Default for Kind {
@@ -135,12 +137,19 @@ impl Message {
     pub fn figure(shown: impl Into<String>, key: FigureKey) -> Self {
         Self(Kind::Verbatim(shown.into(), Some(Box::new(key))))
     }
+    /// The first sentence of this text in the reader's language, up to its colon or semicolon: the fact without its
+    /// consequences, for a line beside which the whole text stands.
+    #[must_use]
+    pub fn opening(&self) -> Self {
+        Self(Kind::Opening(Box::new(self.clone())))
+    }
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Plain(template) => template.is_empty(),
             Kind::Template(template, _) => template.text.is_empty(),
             Kind::Verbatim(text, _) => text.is_empty(),
             Kind::Joined(_, parts) => parts.iter().all(Self::is_empty),
+            Kind::Opening(whole) => whole.is_empty(),
         }
     }
     /// The text in the language of `catalogue`.
@@ -168,6 +177,7 @@ impl Message {
                     part.templates(visit);
                 }
             }
+            Kind::Opening(whole) => whole.templates(visit),
             Kind::Verbatim(..) => {}
         }
     }
@@ -189,6 +199,7 @@ impl Message {
                 }
             }
             Kind::Joined(_, parts) => parts.iter().for_each(|part| part.figures(visit)),
+            Kind::Opening(whole) => whole.figures(visit),
             Kind::Plain(_) => {}
         }
     }
@@ -208,6 +219,11 @@ impl Message {
                     Some((number, unit)) => write!(out, "{number} {unit}"),
                     None => out.write_str(text),
                 };
+            }
+            Kind::Opening(whole) => {
+                let mut text = String::new();
+                whole.write(&mut text, catalogue)?;
+                return out.write_str(opening_of(&text));
             }
             Kind::Joined(separator, parts) => {
                 let separator = here(separator);
@@ -244,6 +260,12 @@ impl Message {
     }
 }
 
+/// `text` up to its first colon or semicolon, English or Chinese.
+fn opening_of(text: &str) -> &str {
+    let ends = [": ", "; ", "：", "；"].into_iter().filter_map(|sign| text.find(sign));
+    ends.min().map_or(text, |end| &text[..end])
+}
+
 /// True of a text whose last word is a number, or a unit behind one: "23.1 s", "TP 4", "45 %", "$70k".
 fn ends_in_figure(text: &str) -> bool {
     let mut words = text.rsplit([' ', '\u{a0}']);
@@ -274,6 +296,7 @@ impl Serialize for Message {
             Kind::Template(template, arguments) => SentMessage::Template(template.text, template.holes, arguments),
             Kind::Verbatim(text, _) => SentMessage::Verbatim(text),
             Kind::Joined(separator, parts) => SentMessage::Joined(separator, parts),
+            Kind::Opening(whole) => SentMessage::Opening(whole),
         };
         whole.serialize(serializer)
     }
@@ -286,6 +309,7 @@ enum SentMessage<'a> {
     Template(&'a str, &'a [&'a str], &'a [Argument]),
     Verbatim(&'a str),
     Joined(&'a str, &'a [Message]),
+    Opening(&'a Message),
 }
 
 /// A [`SentMessage`] as it arrives: its variants are in the same order.
@@ -295,6 +319,7 @@ enum ArrivedMessage {
     Template(String, Vec<String>, Vec<Argument>),
     Verbatim(String),
     Joined(String, Vec<Message>),
+    Opening(Box<Message>),
 }
 
 impl<'de> Deserialize<'de> for Message {
@@ -308,6 +333,7 @@ impl<'de> Deserialize<'de> for Message {
             }
             ArrivedMessage::Verbatim(text) => Kind::Verbatim(text, None),
             ArrivedMessage::Joined(separator, parts) => Kind::Joined(lasting(separator), parts),
+            ArrivedMessage::Opening(whole) => Kind::Opening(whole),
         }))
     }
 }
@@ -449,6 +475,22 @@ mod tests {
         let mut seen = Vec::new();
         list.templates(&mut |template| seen.push(template));
         assert_eq!(seen, [", ", "first", "second {it}"]);
+    }
+
+    /// The first sentence ends at its own language's colon; a text of one sentence is its own opening.
+    #[test]
+    fn an_opening_ends_at_the_first_colon_of_the_language() {
+        let mut catalogue = chinese();
+        let english = "{software} has no {way}: the figures are of it";
+        catalogue.insert(english.to_owned(), "{software} 没有 {way}：数值为它的".to_owned());
+        let software = verbatim("Megatron-LM");
+        let whole = t!("{software} has no {way}: the figures are of it", software, way = verbatim("DualPipe"));
+        assert_eq!(whole.opening().to_string(), "Megatron-LM has no DualPipe");
+        assert_eq!(whole.opening().translated(&catalogue), "Megatron-LM 没有 DualPipe");
+        assert_eq!(t!("first").opening().translated(&catalogue), "首个");
+        let mut seen = Vec::new();
+        whole.opening().templates(&mut |template| seen.push(template));
+        assert_eq!(seen, [english]);
     }
 
     #[test]

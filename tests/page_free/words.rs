@@ -268,7 +268,7 @@ fn one_thing_is_counted_in_the_singular_and_what_is_set_is_not_proposed() {
 
 /// Words that the page's design replaced by plainer ones (its table of words): no template says them, nor its row in
 /// Chinese.
-const REPLACED: [&str; 51] = [
+const REPLACED: [&str; 53] = [
     "No layout in the search takes",
     "No warnings",
     "of ideal)",
@@ -290,6 +290,8 @@ const REPLACED: [&str; 51] = [
     "Showing the default run",
     "Nothing takes less",
     "has a warning",
+    "warning at: ",
+    "warnings at: ",
     "holds the same activations",
     "with rank 1 - 1",
     "rank 1 − 1",

@@ -93,8 +93,8 @@ fn take(instead: &Instead) -> Node {
 /// Fields that a line names behind its first issue, at most.
 const NAMED: usize = 2;
 
-/// The line beside the head of the suggestions: what is wrong, with what mends it, or which fields have a warning; of
-/// those that stand in the column, whose rows say it, the names alone.
+/// The line beside the head of the suggestions: what is wrong, with what mends it, or what is doubtful; of a field in
+/// the column, whose row says all of it, the first sentence.
 pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Node {
     let go = |issue: &Issue| match field(&issue.field) {
         Some(field) => link_button(field.label).on(Action::Focus(field.key)),
@@ -130,29 +130,30 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
     }
     let only_notices = keys.iter().all(|issue| issue.severity == Severity::Notice);
     let mut parts = vec![leaf("span", "mark", if only_notices { "ℹ " } else { "▲ " })];
-    // A warning at a field of the column stands there: here is the way to it alone.
-    let (there, here): (Vec<&Issue>, Vec<&Issue>) = keys.into_iter().partition(|issue| in_row(issue));
-    if let [first, others @ ..] = &here[..] {
-        parts.extend([go(first), text(verbatim(": ")), text(&first.message), fixes(first)]);
-        for (at, issue) in others.iter().take(NAMED).enumerate() {
-            let sign = if at == 0 { " · also: " } else { " · " };
-            parts.extend([text(sign), go(issue), text(verbatim(": ")), text(&issue.message), fixes(issue)]);
-        }
-        if others.len() > NAMED {
-            let more = t!("{count} more", count = others.len() - NAMED);
-            let next = field(&others[NAMED].field).map(|field| Action::Focus(field.key));
-            let more = next.map_or_else(|| text(more.clone()), |action| link_button(more.clone()).on(action));
-            parts.extend([text(" and "), more]);
-        }
+    // What is said here alone comes first.
+    keys.sort_by_key(|issue| in_row(issue));
+    let said = |issue: &Issue| {
+        let words = if in_row(issue) {
+            leaf("span", "", issue.words().opening()).title(issue.words().clone())
+        } else {
+            Node::from_iter([text(&issue.message), fixes(issue)])
+        };
+        Node::from_iter([go(issue), text(": "), words])
+    };
+    for (at, issue) in keys.iter().take(1 + NAMED).enumerate() {
+        let sign = match at {
+            0 => None,
+            1 => Some(text(" · also: ")),
+            _ => Some(text(verbatim(" · "))),
+        };
+        parts.extend(sign);
+        parts.push(said(issue));
     }
-    if !there.is_empty() {
-        parts.extend((!here.is_empty()).then(|| text(verbatim(" · "))));
-        let count = warnings().filter(|issue| in_row(issue)).count();
-        parts.push(text(if count == 1 { "warning at: " } else { "warnings at: " }));
-        for (at, issue) in there.iter().enumerate() {
-            parts.extend((at > 0).then(|| text(verbatim(" · "))));
-            parts.push(go(issue).title(issue.message.clone()));
-        }
+    if let Some(next) = keys.get(1 + NAMED) {
+        let more = t!("{count} more", count = keys.len() - 1 - NAMED);
+        let next = field(&next.field).map(|field| Action::Focus(field.key));
+        let more = next.map_or_else(|| text(more.clone()), |action| link_button(more.clone()).on(action));
+        parts.extend([text(" and "), more]);
     }
     el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
@@ -217,12 +218,17 @@ mod tests {
         assert_eq!(line.actions(), [&Action::Focus("seq_len"), &Action::Focus("etp")]);
         let html = line.to_html();
         assert!(html.matches("doubtful").count() == 2 && html.contains(" · also: "), "{html}");
-        // The rows of the column say their warnings: they stand on the page once.
-        let warnings = ["tp", "zero", "tp"].map(|field| Issue::warning(field, "doubtful"));
+        // The rows of the column say their warnings whole, the line what is the case.
+        let said = ["doubtful: the figures are what it would take", "odd; mind it", "doubtful: again"];
+        let warnings: Vec<_> =
+            ["tp", "zero", "tp"].into_iter().zip(said).map(|(field, words)| Issue::warning(field, words)).collect();
         let line = note(None, &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("tp"), &Action::Focus("zero")]);
         let html = line.to_html();
-        assert_eq!(html.matches("doubtful").count(), html.matches("title=\"doubtful\"").count(), "{html}");
+        assert!(html.contains(">doubtful</span>") && html.contains(">odd</span>"), "{html}");
+        for (_, words) in warnings.iter().zip(said).take(2) {
+            assert!(html.contains(&format!("title=\"{words}\"")), "{html}");
+        }
         let fault = Issue::error("global_batch", "100 does not divide");
         let line = note(Some(&fault), &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);
@@ -230,7 +236,7 @@ mod tests {
         assert_eq!(note(None, &[], &last), Node::none());
     }
 
-    /// A field with information alone has no warning to lead to; one warning is no several.
+    /// Of the fields, those that only have information are left out; of more than three, the others are counted.
     #[test]
     fn the_line_counts_warnings_alone() {
         let last = Instead::Last(Box::default());
@@ -239,9 +245,23 @@ mod tests {
         let warnings = [notice, Issue::warning("tp", "doubtful")];
         let line = note(None, &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("tp")]);
-        assert!(line.to_html().contains("warning at: "), "{}", line.to_html());
-        let two = ["tp", "zero"].map(|field| Issue::warning(field, "doubtful"));
-        assert!(note(None, &two, &last).to_html().contains("warnings at: "));
+        assert!(line.to_html().contains("doubtful"), "{}", line.to_html());
+        let many = ["tp", "zero", "cp", "schedule", "precision"].map(|field| Issue::warning(field, "doubtful"));
+        let html = note(None, &many, &last).to_html();
+        assert!(html.matches(">doubtful<").count() == 3 && html.contains("2 more"), "{html}");
+    }
+
+    /// The line says the fact itself, never that a field has a warning: software without the schedule.
+    #[test]
+    fn the_line_says_what_the_software_does_not_run() {
+        let set =
+            [("stack", "megatron-2025"), ("schedule", "zb-v"), ("virtual_stages", "2"), ("gpus", "64"), ("pp", "4")];
+        let run = Run::default().with_texts(&set.map(|(key, value)| (key, value.to_owned()))).unwrap();
+        let warnings = shardscope_core::report::report(&run).unwrap().warnings;
+        let whole = warnings.iter().find(|issue| issue.field == "schedule").unwrap().message.to_string();
+        let html = note(None, &warnings, &Instead::Nothing).to_html();
+        let fact = whole.split(": ").next().unwrap();
+        assert!(fact.len() < whole.len() && html.contains(&format!(">{fact}</span>")), "{html}");
     }
 
     /// QLoRA of 70B on one GPU of 48 GB: a warning that says what would fit has the button that sets it, of a loss that
