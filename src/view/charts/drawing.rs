@@ -144,7 +144,7 @@ impl Drawing {
             let (top, height) = place(cell.row);
             let apart = cell.op.is_some() && cell.width > APART;
             let gap = if apart { PAPER } else { 0.0 };
-            let (upper, lower) = cell.filled();
+            let (upper, lower) = cell.band;
             let at = Box {
                 x: cell.x / DETAIL,
                 width: (cell.width - gap) / DETAIL,
@@ -152,12 +152,7 @@ impl Drawing {
                 height: (lower - upper) * height,
             };
             let label = cell.op.map_or_else(Message::default, &label);
-            let opacity = ((1.0 - cell.paper()) * 100.0).round() / 100.0;
-            if opacity < 1.0 {
-                // Paper, not the hatch of idle time, is what shines through.
-                self.fill(at, Ink::Paper, 1.0, "");
-            }
-            self.fill(at, Ink::of(cell.kind), opacity, label);
+            self.fill(at, Ink::of(cell.kind), 1.0, label);
         }
     }
     fn rect(&mut self, at: Box, style: &str, label: impl Into<Message>) {

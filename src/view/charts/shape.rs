@@ -8,8 +8,11 @@ const CURVE: f64 = 56.0;
 const LOW: f64 = 160.0;
 /// Height of the axis of the first screen's picture.
 const SLIM_AXIS: f64 = 16.0;
-/// Least distance of its rows: of more ranks, every n-th is drawn.
-const SLIM_PITCH: f64 = 3.0;
+/// Height of all rows of a picture by itself.
+const TALL: f64 = 480.0;
+/// Least distance of rows, of which bands of three colours and open idle time can be told apart: of more ranks, every
+/// n-th is drawn, whatever the picture is.
+const LEAST_PITCH: f64 = 7.0;
 
 /// Rows and their spacing, CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +25,7 @@ pub struct PictureRows {
 impl PictureRows {
     /// Rows for `count` ranks: 28 px where they fit, thinner where there are many.
     pub fn fitting(count: usize) -> Self {
-        let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);
+        let pitch = (TALL / count.max(1) as f64).clamp(LEAST_PITCH, 34.0);
         let gap = if pitch > 16.0 { 6.0 } else { pitch * 0.2 };
         Self { pitch, height: pitch - gap }
     }
@@ -34,8 +37,12 @@ impl PictureRows {
     }
 }
 
-/// Ranks that are drawn; of more, every n-th.
-const MAX_ROWS: usize = 128;
+/// Ranks from one row to the next where rows of `ranks` share `height`.
+fn stride_in(ranks: usize, height: f64) -> usize {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+    let most = (height / LEAST_PITCH) as usize;
+    ranks.div_ceil(most.max(1)).max(1)
+}
 
 /// Ranks that are rows of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,23 +62,21 @@ pub struct Shape {
 impl Shape {
     /// The shape of a picture of `ranks` pipeline ranks.
     pub fn of(ranks: usize) -> Self {
-        let stride = ranks.div_ceil(MAX_ROWS).max(1);
+        let stride = stride_in(ranks, TALL);
         let count = ranks.div_ceil(stride);
         Self { count, stride, rows: PictureRows::fitting(count), axis: AXIS, curve: CURVE }
     }
     /// The shape of one of several pictures that share an axis.
     pub fn low(ranks: usize) -> Self {
-        let mut shape = Self::of(ranks);
-        let pitch = (LOW / shape.count.max(1) as f64).clamp(2.0, 17.0);
-        shape.rows = PictureRows { pitch, height: pitch - (pitch * 0.15).min(2.0) };
-        (shape.axis, shape.curve) = (6.0, 40.0);
-        shape
+        let stride = stride_in(ranks, LOW);
+        let count = ranks.div_ceil(stride);
+        let pitch = (LOW / count.max(1) as f64).min(17.0);
+        let rows = PictureRows { pitch, height: pitch - (pitch * 0.15).min(2.0) };
+        Self { count, stride, rows, axis: 6.0, curve: 40.0 }
     }
     /// The shape of a picture whose rows fill `height`, however many ranks there are.
     pub fn filling(ranks: usize, height: f64) -> Self {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-        let most = (height / SLIM_PITCH) as usize;
-        let stride = ranks.div_ceil(most.max(1)).max(1);
+        let stride = stride_in(ranks, height);
         let count = ranks.div_ceil(stride).max(1);
         let pitch = height / count as f64;
         let rows = PictureRows { pitch, height: pitch - (pitch * 0.2).min(1.0) };
@@ -97,5 +102,22 @@ impl Shape {
     /// The middle of the row of `rank`.
     pub fn middle(self, rank: usize) -> f64 {
         (rank / self.stride) as f64 * self.rows.pitch + self.rows.height / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the picture and the number of ranks, rows are seven pixels apart at least, and all ranks are within.
+    #[test]
+    fn rows_are_high_enough_for_bands_in_every_picture() {
+        for ranks in [1, 4, 16, 17, 22, 23, 64, 65, 100, 128, 1024] {
+            let slim = [90.0, 119.0, 240.0].map(|height| Shape::filling(ranks, height));
+            for shape in slim.into_iter().chain([Shape::of(ranks), Shape::low(ranks)]) {
+                assert!(shape.rows.pitch >= LEAST_PITCH && shape.rows.height >= 5.5, "{ranks}: {shape:?}");
+                assert!(shape.count * shape.stride >= ranks && (shape.count - 1) * shape.stride < ranks, "{shape:?}");
+            }
+        }
     }
 }

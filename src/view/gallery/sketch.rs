@@ -4,7 +4,7 @@
 //! is cut, so that the pipeline's fill and drain stay legible.
 
 use crate::charts::lod::Sums;
-use crate::charts::timeline::{Cell, cells};
+use crate::charts::timeline::cells;
 use crate::charts::viewport::Viewport;
 use serde::{Deserialize, Serialize};
 use shardscope_core::pipeline::OpKind;
@@ -13,8 +13,8 @@ use std::fmt::Write;
 
 /// Names of what is drawn, as the style sheet has them.
 const KINDS: [&str; 3] = ["f", "b", "w"];
-/// Width of the picture, in its own units.
-const WIDTH: f64 = 480.0;
+/// Width of the picture, in its own units: about the pixels of a card.
+const WIDTH: f64 = 360.0;
 /// Ranks drawn; of more, every n-th.
 const ROWS: usize = 8;
 /// Height of a rank's row with the space below it.
@@ -30,10 +30,6 @@ const BEHIND: f64 = 2.0;
 const LEAST: f64 = 0.2;
 /// Later chunks than this are drawn alike.
 const CHUNKS: usize = 4;
-/// Shades of columns that are idle for a part of their time, besides the full colour.
-const SHADES: usize = 9;
-/// Paths of a kind of op: its chunks, then its shades.
-const PATHS: usize = CHUNKS + SHADES;
 
 /// A time axis from 0, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,8 +88,7 @@ impl Sketch {
         let stride = timeline.ranks.len().div_ceil(ROWS).max(1);
         let sums = Sums::of(timeline);
         let rows = sums.rows(timeline, stride);
-        let mut paths = [const { String::new() }; KINDS.len() * PATHS];
-        let mut under = String::new();
+        let mut paths = [const { String::new() }; KINDS.len() * CHUNKS];
         for (start, end, left) in axis.pieces() {
             let width = (axis.x(end) - left) * WIDTH;
             let view = Viewport { start, end, full: axis.end };
@@ -109,31 +104,21 @@ impl Sketch {
                 };
                 let x = left * WIDTH + cell.x;
                 let top = cell.row as f64 * f64::from(PITCH);
-                let (upper, lower) = cell.filled();
-                let (upper, lower) = ((top + upper * ROW).round(), (top + lower * ROW).round());
+                let (upper, lower) = ((top + cell.band.0 * ROW).round(), (top + cell.band.1 * ROW).round());
+                // Whatever there is is seen.
+                let (upper, lower) = (upper, lower.max(upper + 1.0));
                 let (from, to) = (x.round(), (x + cell.width).round().max(x.round() + 1.0));
                 let (width, height) = (to - from, lower - upper);
                 // Writing to a String cannot fail.
-                let place = format!("M{from} {upper}h{width}v{height}h-{width}z");
-                let shade = shade(&cell);
-                if shade > 0 {
-                    under += &place;
-                }
-                paths[kind * PATHS + if shade > 0 { CHUNKS + shade - 1 } else { chunk }] += &place;
+                let _ = write!(paths[kind * CHUNKS + chunk], "M{from} {upper}h{width}v{height}h-{width}z");
             }
         }
-        Self { svg: drawing(rows.len(), &under, &paths, axis), end: timeline.makespan() }
+        Self { svg: drawing(rows.len(), &paths, axis), end: timeline.makespan() }
     }
 }
 
-/// The shade of a cell, in tenths of paper; 0 of an op and of a column that is all work.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most 9
-fn shade(cell: &Cell) -> usize {
-    ((cell.paper() * 10.0).round() as usize).min(SHADES)
-}
-
-/// The SVG of `rows` rows; paper lies `under` what is not in its full colour.
-fn drawing(rows: usize, under: &str, paths: &[String], axis: Axis) -> String {
+/// The SVG of `rows` rows.
+fn drawing(rows: usize, paths: &[String], axis: Axis) -> String {
     let rows = u32::try_from(rows).unwrap_or(u32::MAX);
     let height = rows * PITCH;
     let mut svg =
@@ -142,13 +127,9 @@ fn drawing(rows: usize, under: &str, paths: &[String], axis: Axis) -> String {
         let _ = write!(svg, "<path class=\"{class}\" d=\"{d}\"/>");
     };
     let gap = |row: u32| format!("M0 {}h{WIDTH}v1h-{WIDTH}z", (row + 1) * PITCH - 1);
-    path("paper", &((0..rows).map(gap).collect::<String>() + under));
+    path("paper", &(0..rows).map(gap).collect::<String>());
     for (at, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-        let (kind, place) = (KINDS[at / PATHS], at % PATHS);
-        match place.checked_sub(CHUNKS) {
-            None => path(&format!("{kind} c{place}"), d),
-            Some(shade) => path(&format!("{kind} p{}", shade + 1), d),
-        }
+        path(&format!("{} c{}", KINDS[at / CHUNKS], at % CHUNKS), d);
     }
     if let Some((from, to)) = axis.cut {
         let (left, right) = (axis.x(from) * WIDTH, axis.x(to) * WIDTH);
@@ -206,14 +187,23 @@ mod tests {
         }
     }
 
-    /// Half of a column's time is idle: nearly half of its colour is paper, as on the canvas.
+    /// Of 16 ranks and 512 micro-batches, whose passes are no pixel wide, the colours are those of the key, and the
+    /// last rank's first micro-batches leave the row open as long as its first pass comes after 15 others.
     #[test]
-    fn columns_of_a_sketch_are_lighter_where_they_wait() {
-        let cell = |busy| Cell { row: 0, x: 0.0, width: 9.0, band: (0.0, busy), kind: OpKind::F, busy, op: None };
-        assert_eq!([1.0, 0.6, 0.2, 0.01].map(|busy| shade(&cell(busy))), [0, 4, 7, 9]);
+    fn a_long_sketch_has_the_colours_of_the_key_alone() {
         let large = evaluate(&Run { gpus: 512, pp: 16, global_batch: 4096, ..Run::default() }).unwrap();
-        let sketch = Sketch::of(&large, Axis::of(&large, true));
-        assert!(sketch.svg.contains("class=\"f p") && sketch.svg.contains("class=\"f c0"), "{}", sketch.svg);
+        let axis = Axis::of(&large, true);
+        let sketch = Sketch::of(&large, axis);
+        for class in sketch.svg.split("class=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert!(["paper", "f c0", "b c0"].contains(&class), "{class}");
+        }
+        let forwards = sketch.svg.split("f c0\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+        let row = |piece: &&str| piece.split_once(' ').unwrap().1.split('h').next().unwrap().to_owned();
+        let pieces: Vec<&str> = forwards.split('M').skip(1).collect();
+        let first = pieces.iter().find(|piece| row(piece) == format!("{}", 7 * PITCH)).unwrap();
+        let left: f64 = first.split(' ').next().unwrap().parse().unwrap();
+        let start = large.timeline().ranks[14][0].start;
+        assert!((left - axis.x(start) * WIDTH).abs() <= 0.5, "{left}");
     }
 
     #[test]

@@ -66,7 +66,11 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
 fn notes_key(notes: KeyNotes) -> Node {
     let message = notes.messages.then(|| swatch(&("c-exposed", "message on its way")));
     // Forward over backward is not an overlapped pair.
-    let columns = notes.columns.then(|| leaf("span", "of-blocks", t!("bands: many short passes")));
+    let columns = notes.columns.then(|| {
+        let how = "Passes too short to be drawn apart: the height of each colour is its share of the time, what stays \
+            open is idle.";
+        leaf("span", "of-blocks", t!("bands: shares of time")).title(how)
+    });
     message.into_iter().chain(columns).collect()
 }
 
@@ -414,7 +418,7 @@ mod tests {
             let run = Run::default().with_texts(&set).unwrap();
             kinds(&evaluate(&run).unwrap(), KeyNotes { messages: false, columns }).to_html()
         };
-        let (pair, bands) = ("halves: a pair at once", "bands: many short passes");
+        let (pair, bands) = ("halves: a pair at once", "bands: shares of time");
         assert!(key("dualpipe", false).contains(pair) && !key("dualpipe", false).contains(bands));
         assert!(key("interleaved-1f1b", true).contains(bands) && !key("interleaved-1f1b", true).contains(pair));
         assert!(!key("interleaved-1f1b", false).contains(pair) && !key("interleaved-1f1b", false).contains(bands));
