@@ -53,7 +53,7 @@ pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
         let style = format!("fill:var(--s{tone})");
         el("path", &[("d", &**path), ("style", &style)], &[])
     });
-    let wide = scene.gutter > 60.0;
+    let wide = scene.gutter > 60.0 && !scene.is_framed;
     let rows = scene.rows.iter().map(|row| {
         let layers = if wide && row.stages.0 == row.stages.1 && scene.level == Level::Gpus {
             let rank = usize::try_from(row.stages.0).unwrap_or(0);

@@ -1,6 +1,5 @@
 //! Marks in a cluster: the groups of one GPU and the links between their members.
 
-use super::places::LINKS;
 use super::scene::{Level, Rect, Scene};
 use shardscope_core::cluster::GroupKind;
 use shardscope_core::sort::sort;
@@ -68,7 +67,7 @@ fn node_of(scene: &Scene, cell: usize) -> Option<Rect> {
 /// Lines below the nodes that join the members: a bus for each line of nodes, the buses joined on the left; a pipeline
 /// is a chain from stage to stage.
 fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &mut Vec<ClusterMark>) {
-    let below = |node: Rect| node.bottom() + 5.0 + (lane as f64 * LANE).min(LINKS - 9.0);
+    let below = |node: Rect| node.bottom() + 5.0 + (lane as f64 * LANE).min(scene.links - 9.0);
     let ends: Vec<(Rect, Rect)> =
         cells.iter().filter_map(|cell| Some((scene.cells.get(*cell)?.at, node_of(scene, *cell)?))).collect();
     // Past GPUs further down in the node.

@@ -201,10 +201,7 @@ impl ClusterLook<'_> {
             rails,
         ];
         let (width, height) = (format!("{:.0}", scene.width), format!("{:.0}", end + high));
-        // Height and width of what is drawn: style sheets scale the picture by them.
-        let used = scene.nodes.iter().chain(scene.cells.iter().map(|cell| &cell.at)).map(|at| at.right());
-        let used = used.fold(scene.gutter, f64::max);
-        let mut style = format!("--down:{height};--across:{used:.0};");
+        let mut style = String::new();
         for tone in 0..tones(scene) {
             let (r, g, b) = self.colour(stage_of_tone(scene, tone) as u64);
             let _ = write!(style, "--s{tone}:rgb({r},{g},{b});");

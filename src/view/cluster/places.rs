@@ -13,15 +13,17 @@ const MAX_ROWS: u64 = 64;
 const HEAD: f64 = 22.0;
 /// Between nodes, between lines of them, within a node around its GPUs, and the line of its name.
 const APART: f64 = 9.0;
-/// Room for links below a line of nodes.
-pub(super) const LINKS: f64 = 40.0;
+/// Room for links below a line of nodes: usual, and in a frame.
+const LINKS: [f64; 2] = [40.0, 22.0];
 const PAD: f64 = 8.0;
 const NAME: f64 = 20.0;
 /// Least width of a GPU with the gap beside it.
 const MIN_PITCH: f64 = 7.0;
-/// Largest width of a GPU with the gap beside it.
-const MAX_PITCH: f64 = 48.0;
-/// Usual width of a GPU with the gap beside it.
+/// Largest width of a GPU with the gap beside it, and its largest height where few GPUs have room for it in [`TALL`].
+const MAX_PITCH: f64 = 112.0;
+/// Height up to which larger GPUs take the room that there is.
+const TALL: f64 = 560.0;
+/// Height of a GPU with the gap beside it, whatever the height of all.
 const USUAL_PITCH: f64 = 30.0;
 /// The narrowest GPU of a node whose GPUs are in one row.
 const ROW_PITCH: f64 = 24.0;
@@ -29,6 +31,10 @@ const ROW_PITCH: f64 = 24.0;
 const MIN_CELL: f64 = 2.6;
 /// Width below which the cells of a row are put on several lines.
 const FULL_CELL: f64 = 6.0;
+/// Largest width of a cell that is a block of GPUs.
+const WIDE_CELL: f64 = 120.0;
+/// Height of the opened node below such cells.
+const OPENED: f64 = 52.0;
 
 /// Most nodes that are drawn one by one.
 const MAX_NODES: u64 = 64;
@@ -36,19 +42,28 @@ const MAX_NODES: u64 = 64;
 const MAX_GPUS: u64 = 1600;
 /// Names on the left, pixels: wide and narrow.
 const GUTTERS: [f64; 2] = [92.0, 60.0];
+/// Least height that a frame is taken to have for the picture.
+const FRAME: f64 = 120.0;
 /// From this width on a picture is wide.
 const WIDE: f64 = 560.0;
 
 impl Scene {
     /// The cluster of `mesh`, `width` pixels wide.
     pub fn of(mesh: Mesh, width: f64) -> Self {
+        Self::within(mesh, width, None)
+    }
+    /// The cluster of `mesh`, `width` pixels wide; in a frame that has `height` pixels for it, what is drawn is made to
+    /// fit, and its words keep their size.
+    pub fn within(mesh: Mesh, width: f64, height: Option<f64>) -> Self {
         let width = width.clamp(240.0, 4000.0);
         let gutter = GUTTERS[usize::from(width < WIDE)];
         if mesh.ranks() <= MAX_GPUS && mesh.nodes() <= MAX_NODES {
-            gpus(mesh, width, gutter)
-        } else {
-            blocks(mesh, width, gutter)
+            let scene = gpus(mesh, width, gutter, height);
+            if height.is_none_or(|height| scene.height <= height.max(FRAME)) {
+                return scene;
+            }
         }
+        blocks(mesh, width, gutter, height)
     }
 }
 
@@ -65,7 +80,7 @@ fn floor(pixels: f64) -> u64 {
 }
 
 /// Every node with its GPUs.
-fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
+fn gpus(mesh: Mesh, width: f64, gutter: f64, frame: Option<f64>) -> Scene {
     let node_ranks = mesh.per_node.min(mesh.ranks());
     let grid = Grid::of(mesh, mesh.per_node);
     let room = width - gutter;
@@ -77,12 +92,16 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let fit = floor((room + APART) / (inside(MIN_PITCH) + APART)).max(1);
     let lines = grid.columns.div_ceil(fit.min(grid.columns));
     let per_line = grid.columns.div_ceil(lines);
-    let widest = inside(if in_one_row { MAX_PITCH } else { USUAL_PITCH });
-    let node_width = ((room + APART) / per_line as f64 - APART).min(widest);
+    let (links, down) = (LINKS[usize::from(frame.is_some())], node_ranks.div_ceil(side) as f64);
+    let of_line = (frame.unwrap_or(TALL) - HEAD) / (grid.rows * lines) as f64 - NAME - PAD - links;
+    let tallest = (of_line / down).clamp(if frame.is_some() { MIN_PITCH } else { USUAL_PITCH }, MAX_PITCH);
+    let node_width = ((room + APART) / per_line as f64 - APART).min(inside(MAX_PITCH));
     let pitch = (node_width - 2.0 * PAD) / side as f64;
-    let gap = if pitch >= 16.0 { 4.0 } else { 1.5 };
-    let node_height = NAME + node_ranks.div_ceil(side) as f64 * pitch + PAD - gap;
-    let line_height = node_height + LINKS;
+    // A GPU is as high as wide where there is room.
+    let high = pitch.min(tallest);
+    let gap = if high >= 16.0 { 4.0 } else { 1.5 };
+    let node_height = NAME + down * high + PAD - gap;
+    let line_height = node_height + links;
     let place = |node: u64| {
         let (row, column) = grid.place(node);
         let line = row * lines + column / per_line;
@@ -102,9 +121,9 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
             stage: mesh.place(rank).pp,
             at: Rect {
                 x: frame.x + PAD + (local % side) as f64 * pitch + gap / 2.0,
-                y: frame.y + NAME + (local / side) as f64 * pitch,
+                y: frame.y + NAME + (local / side) as f64 * high,
                 width: pitch - gap,
-                height: pitch - gap,
+                height: high - gap,
             },
         }
     });
@@ -131,6 +150,8 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
         rows: rows.collect(),
         columns: columns.collect(),
         gutter,
+        links,
+        is_framed: frame.is_some(),
         grid,
         row_cells: grid.columns,
         merged_rows: 1,
@@ -138,7 +159,7 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
 }
 
 /// A cell for each block, or for several where they are many.
-fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
+fn blocks(mesh: Mesh, width: f64, gutter: f64, frame: Option<f64>) -> Scene {
     const LINES: u64 = 24;
     let grid = Grid::of(mesh, largest_block(mesh));
     let room = width - gutter;
@@ -150,8 +171,11 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let merged = grid.columns.div_ceil(most);
     let row_cells = grid.columns.div_ceil(merged);
     let per_line = row_cells.div_ceil(lines);
-    let pitch = (room / per_line as f64).min(40.0);
-    let height = (360.0 / (rows * lines) as f64).clamp(7.0, 22.0);
+    let pitch = (room / per_line as f64).min(WIDE_CELL);
+    let height = match frame {
+        Some(frame) => ((frame - HEAD - OPENED) / (rows * lines) as f64).clamp(3.0, 22.0),
+        None => (360.0 / (rows * lines) as f64).clamp(7.0, 22.0),
+    };
     let gap = if pitch >= 5.0 { 1.5 } else { 0.6 };
     // Lines of one row are closer together than rows.
     let row_height = lines as f64 * height + if lines > 1 { 8.0 } else { 0.0 };
@@ -167,7 +191,7 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
                     x: gutter + (cell % per_line) as f64 * pitch,
                     y: HEAD + row as f64 * row_height + (cell / per_line) as f64 * height,
                     width: pitch - gap,
-                    height: height - 1.5,
+                    height: height - (height * 0.2).min(1.5),
                 },
             });
         }
@@ -197,6 +221,8 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
         rows: names.collect(),
         columns: columns.collect(),
         gutter,
+        links: LINKS[0],
+        is_framed: frame.is_some(),
         grid,
         row_cells,
         merged_rows,
@@ -217,16 +243,41 @@ mod tests {
         evaluate(&run).unwrap().scenario.layout.mesh()
     }
 
-    /// In an embed and on a phone a picture of few nodes takes more than half of its width, and no node is outside.
+    /// A picture of few nodes takes more than half of its width, and no node is outside; beside the list of a GPU's
+    /// groups, as wide as the page has it, it takes nine tenths where its height allows.
     #[test]
     fn few_nodes_fill_the_picture() {
         for (gpus, pp) in [("8", "1"), ("16", "1"), ("64", "4"), ("64", "8"), ("128", "4")] {
             let mesh = mesh(&[("gpus", gpus), ("tp", "2"), ("pp", pp), ("global_batch", "512")]);
-            for width in [320.0, 600.0] {
+            for width in [320.0, 600.0, 1064.0] {
                 let scene = Scene::of(mesh, width);
                 let right = scene.nodes.iter().map(|node| node.x + node.width).fold(0.0, f64::max);
                 assert!(right <= width + 1e-9, "{gpus} {pp} {width}: {right}");
-                assert!(right >= 0.5 * width, "{gpus} {pp} {width}: {right}");
+                let least = if width > 1000.0 { 0.9 } else { 0.5 };
+                assert!(right >= least * width, "{gpus} {pp} {width}: {right}");
+                assert!(width < 1000.0 || pp == "8" || scene.height <= TALL + 1e-9, "{gpus} {pp}: {}", scene.height);
+            }
+        }
+        // 405B on 8,192 GPUs in 64 stages: 16 replicas side by side.
+        let set = [("model", "llama-3.1-405b"), ("gpus", "8192"), ("tp", "8"), ("pp", "64"), ("global_batch", "2048")];
+        let scene = Scene::of(mesh(&set), 1064.0);
+        let right = scene.cells.iter().map(|cell| cell.at.right()).fold(0.0, f64::max);
+        assert!(right > 0.97 * 1064.0 && right <= 1064.0, "{right}");
+    }
+
+    /// In a frame of 600 by 400 pixels, of which 300 are the picture's, all of it is seen in its own size: nothing is
+    /// scaled, so words stay as large as they are.
+    #[test]
+    fn a_frame_holds_the_picture_in_its_own_size() {
+        for (gpus, tp, pp) in [("8", "2", "1"), ("64", "2", "4"), ("512", "8", "8"), ("8192", "8", "64")] {
+            let mesh =
+                mesh(&[("gpus", gpus), ("tp", tp), ("pp", pp), ("model", "llama-3.1-405b"), ("global_batch", "8192")]);
+            for (width, height) in [(576.0, 300.0), (366.0, 290.0)] {
+                let scene = Scene::within(mesh, width, Some(height));
+                let opened = if scene.nodes.is_empty() { OPENED } else { 0.0 };
+                assert!(scene.height + opened <= height + 1e-9, "{gpus} {width}: {} and {opened}", scene.height);
+                let right = scene.cells.iter().map(|cell| cell.at.right()).fold(0.0, f64::max);
+                assert!(right <= width + 1e-9, "{gpus} {width}: {right}");
             }
         }
     }

@@ -43,11 +43,11 @@ fn lines(starts: &mut dyn Iterator<Item = (f64, f64)>, length: f64, class: &str)
 }
 
 /// The rails below `top` of the picture, marked where the groups of `gpu` use them, and how high that is; nothing where
-/// no group leaves its node.
+/// no group leaves its node, and in a frame.
 pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (Node, f64) {
     let mesh = scene.mesh;
     let groups = leaving(mesh, gpu, kinds);
-    if groups.is_empty() || mesh.per_node > MAX_RAILS {
+    if groups.is_empty() || mesh.per_node > MAX_RAILS || scene.is_framed {
         return (Node::none(), 0.0);
     }
     let pitch = ((scene.width - scene.gutter) / mesh.per_node as f64).min(PITCH);

@@ -79,6 +79,10 @@ pub struct Scene {
     pub columns: Vec<(u64, f64)>,
     /// Width of the names of rows, pixels.
     pub gutter: f64,
+    /// Room for links below a line of nodes, pixels.
+    pub(super) links: f64,
+    /// True in a frame, which has no room for the rails and the layers of a row.
+    pub(super) is_framed: bool,
     /// Rows and columns of the blocks before several are merged into a cell.
     pub(super) grid: Grid,
     /// Cells in a row.

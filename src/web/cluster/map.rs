@@ -20,6 +20,14 @@ use wasm_bindgen::JsCast;
 /// The colours of loads go up to this share of the step at least.
 const SCALE: f64 = 0.25;
 
+/// Pixels above and below the picture in a frame: the key, and the line with the run.
+const AROUND: f64 = 104.0;
+
+/// Height of the picture in a frame of another page.
+fn room_in_frame() -> f64 {
+    window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0) - AROUND
+}
+
 /// The picture while only the pointer moves.
 pub(super) struct Drawn {
     pub(super) evaluation: Arc<Evaluation>,
@@ -51,7 +59,8 @@ impl Map {
                     return before.cloned().flatten();
                 }
                 let evaluation = state.evaluation()?;
-                let scene = Scene::of(evaluation.scenario.layout.mesh(), width.get());
+                let mesh = evaluation.scenario.layout.mesh();
+                let scene = Scene::within(mesh, width.get(), state.view.embed.is_some().then(room_in_frame));
                 let base = base(&scene, &evaluation);
                 Some(Arc::new(Drawn { evaluation, scene, base }))
             },
