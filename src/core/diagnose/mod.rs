@@ -964,11 +964,10 @@ pub fn utilisation_by(by: CountedBy, seconds: f64, run: &Run) -> Option<Message>
     ))
 }
 
-/// Diagnoses a message of an allocator.
-pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
+/// Diagnoses a message of an allocator, compared with `run` where one was given.
+pub fn of_memory(message: OutOfMemory, run: Option<&Run>) -> Diagnosis {
     let found = out_of_memory(message, run);
     let gib = |bytes: f64| crate::units::show_bytes(crate::units::Bytes(bytes));
-    let other_gpu = found.need.is_none();
     let moment = found.message.moment.filter(|moment| *moment != Moment::Unknown).map(Moment::words);
     let verdict = match (found.message.asked, found.message.free, found.short) {
         (Some(asked), Some(free), Some(short)) => {
@@ -1003,21 +1002,16 @@ pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
     if let Some(step) = found.message.step {
         diagnosis.read.push(t!("It failed at step {step}.", step));
     }
-    if !other_gpu {
-        diagnosis.read.push(match (found.rank, found.stage) {
-            (Some(rank), _) => t!("Predicted: rank {rank} of the run that is compared.", rank),
-            (None, Some(stage)) => t!(
-                "Predicted: pipeline rank {stage} of the run that is compared, the fullest of those that compute the \
-                    loss; the message names no rank, and no other has logits.",
-                stage
-            ),
-            (None, None) => {
-                t!("Predicted: the fullest rank of the run that is compared, as the message names none of its ranks.")
-            }
-        });
-    }
-    if other_gpu {
-        diagnosis.warnings.push(Issue::warning("files", memory::not_compared(&found.message, run)));
+    diagnosis.read.extend(found.whose_prediction());
+    match run {
+        None => diagnosis.read.push(t!(
+            "No run was given: nothing is predicted, and the causes are what the message itself shows. With the run \
+                that failed each change is computed."
+        )),
+        Some(run) if found.need.is_none() => {
+            diagnosis.warnings.push(Issue::warning("files", memory::not_compared(&found.message, run)));
+        }
+        Some(_) => {}
     }
     diagnosis.warnings.extend(found.message.doubt().map(|words| Issue::warning("files", words)));
     diagnosis.causes.clone_from(&found.causes);

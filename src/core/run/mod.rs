@@ -297,6 +297,13 @@ impl Run {
         Self { stack: Based::preset("megatron-2025"), ..Self::default() }
     }
 
+    /// True of the run that the page opens with, and of the one that a link without settings means: nobody set it.
+    /// What was measured of a run is no setting.
+    pub fn is_as_opened(&self) -> bool {
+        let settings = Self { measured_step_s: None, profile: Profile::default(), ..self.clone() };
+        settings == Self::example() || settings == Self::default()
+    }
+
     /// A fine-tuning run has few GPUs, trains a part of the weights or moves something to its host.
     pub fn is_tuned(&self) -> bool {
         self.gpus <= 8 || self.adapter.method.is_some() || self.offload.leaves()

@@ -518,7 +518,7 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
             }
             _ => diagnose::of_traces(&traces, run),
         };
-        found.memory = memory.map(|message| diagnose::out_of_memory(message.clone(), run));
+        found.memory = memory.map(|message| diagnose::out_of_memory(message.clone(), Some(run)));
         if let Some(step) = reading.and_then(|reading| reading.step) {
             diagnose::without_profiler(&mut found, step.seconds);
         }
@@ -532,7 +532,8 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if !calls.is_empty() {
         of_calls(calls)
     } else if let Some(message) = memory {
-        diagnose::of_memory(message.clone(), used)
+        let is_given = stated.is_some() || reading.is_some_and(Reading::states_model) || !page.is_as_opened();
+        diagnose::of_memory(message.clone(), is_given.then_some(used))
     } else if let Some(found) = of_two_logs(&readings) {
         found
     } else if let Some(reading) = reading {

@@ -319,6 +319,8 @@ sent! {
         stage: Option<usize>,
         besides: f64,
         need: Option<[f64; 4]>,
+        fullest: Option<(usize, f64)>,
+        no_run: bool,
         => message: SentMemory, SentMemory::from, OutOfMemory::from;
         => fingerprint: Option<SentFingerprint>, maybe, maybe;
         => predicted: Vec<(String, f64)>, components, known_components;

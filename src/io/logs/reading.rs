@@ -172,6 +172,12 @@ impl Reading {
         run.filter(|run| Scenario::new(run).is_ok()).unwrap_or_else(|| self.run.clone())
     }
 
+    /// True where the log says which model it is of.
+    pub fn states_model(&self) -> bool {
+        let is_of_model = |key: &str| key == "model" || key.starts_with("model.");
+        self.stated.as_ref().is_none_or(|stated| stated.iter().any(|(key, _)| is_of_model(key)))
+    }
+
     pub(super) fn of(heard: &Heard, present: &Run) -> Result<Self, Vec<Issue>> {
         let program = match heard.program() {
             Some(program) => t!("a log of {program}", program = program.name()),

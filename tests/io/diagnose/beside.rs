@@ -179,7 +179,7 @@ fn changes_come_back_from_a_link() {
         unused: gib(5.9),
         ..OutOfMemory::default()
     };
-    let found = of_memory(message, &run);
+    let found = of_memory(message, Some(&run));
     let of = |found: &Diagnosis| found.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).cloned().unwrap();
     let reopened = |run: &Run| of(&with_changes(of_brief(&brief(&found).unwrap()).unwrap(), run));
     let (first, again) = (of(&found), reopened(&run));

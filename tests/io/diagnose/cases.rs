@@ -237,7 +237,7 @@ fn logits_of_two_sequences_or_without_tp_are_both_said() {
         allocate 3.91 GiB. GPU 3 has a total capacity of 79.19 GiB of which 2.13 GiB is free. Including non-PyTorch \
         memory, this process has 77.05 GiB memory in use. Of the allocated memory 73.90 GiB is allocated by PyTorch, \
         and 1.31 GiB is reserved by PyTorch but unallocated.\n";
-    let told = found(&[text.as_bytes()], &Run::default());
+    let told = found(&[text.as_bytes()], &Run { global_batch: 128, ..Run::default() });
     let first = &told.causes[0];
     assert_eq!(first.id, CauseId::AnotherSetting);
     let evidence = first.evidence.to_string();

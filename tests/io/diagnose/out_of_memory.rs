@@ -1,9 +1,10 @@
 //! Messages of an allocator beside the run on the page: the rank that is compared.
 
 use crate::common::run_with;
-use shardscope::core::diagnose::{CauseId, Diagnosis, MemoryFound};
+use shardscope::core::diagnose::{CauseId, Diagnosis, MemoryFound, out_of_memory};
 use shardscope::core::memory::{Lifetime, StageMemory};
 use shardscope::core::run::{OneOf, Run};
+use shardscope::core::units::{Bytes, show_bytes};
 use shardscope::io::evidence::{diagnose, read};
 
 /// Frames of Megatron-LM's loss, which converts the logits to fp32 (`megatron/core/tensor_parallel/cross_entropy.py`).
@@ -38,7 +39,7 @@ fn ranks(run: &Run) -> Vec<StageMemory> {
 /// message about logits, by size or by frames, is of the last; one that names a rank is of that rank.
 #[test]
 fn logits_are_compared_with_a_rank_that_has_logits() {
-    let run = run_with(&[("stack.base", "megatron-2025")]);
+    let run = run_with(&[("stack.base", "megatron-2025"), ("global_batch", "128")]);
     let ranks = ranks(&run);
     let [first, last] = [&ranks[0], &ranks[3]].map(|rank| rank.total.0);
     assert!(first > 1.05 * last, "{first} {last}");
@@ -56,9 +57,12 @@ fn logits_are_compared_with_a_rank_that_has_logits() {
         assert!(read.contains("pipeline rank 3"), "{read}");
     }
     let (need, read) = compared(&message(["0.31", "0.20", "77.91", "66.10", "9.80"]));
-    assert!((need / first - 1.0).abs() < 1e-9 && read.contains("the fullest rank"), "{need} {first} {read}");
+    assert!((need / first - 1.0).abs() < 1e-9 && read.contains("the fullest GPU"), "{need} {first} {read}");
     let (need, read) = compared(&format!("[rank0]: {}", message(ONE)));
-    assert!((need / first - 1.0).abs() < 1e-9 && read.contains("rank 0 of the run"), "{need} {first} {read}");
+    assert!(
+        (need / first - 1.0).abs() < 1e-9 && read.contains("of rank 0, which the message names"),
+        "{need} {first} {read}"
+    );
 }
 
 const GIB: f64 = 1_073_741_824.0;
@@ -307,16 +311,41 @@ fn the_first_change_of_a_run_that_does_not_fit_is_the_fastest_that_fits() {
     }
 }
 
-/// A message beside a run that does not explain it: every cause of the run's size says what to change or what to set.
+/// A message and no run: neither the page's example nor that of a link is compared, no cause is of a setting, and none
+/// offers one. What the message proves stands first where it is as much as was missing, and last where it is less.
 #[test]
-fn a_message_of_a_run_that_is_not_set_says_where_to_set_it() {
-    let (diagnosis, _) = found(&message(["0.22", "0.12", "78.50", "77.00", "0.58"]), &Run::default());
-    let never = diagnosis.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
-    assert!(never.set.is_empty() && never.change.as_ref().unwrap().to_string().contains("micro-batch of 1"));
-    for cause in diagnosis.causes.iter().filter(|cause| cause.id != CauseId::Fragmentation) {
-        let change = cause.change.as_ref().unwrap().to_string();
-        assert!(["top of the page", "Set them on Run"].iter().any(|place| change.contains(place)), "{cause:#?}");
+fn without_a_run_the_message_alone_is_explained() {
+    let full = message(["0.22", "0.12", "78.50", "77.00", "0.58"]);
+    let in_pieces = message(["2.00", "0.58", "78.50", "60.21", "16.29"]);
+    // 9 GiB asked for, 0.58 free: processes that the message names, this one's first.
+    let of_others = |[own, others, allocated]: [&str; 3]| {
+        let in_use = format!("Process 9 has {own} GiB memory in use. Process 7 has {others} GiB memory");
+        message(["9.00", "0.58", own, allocated, "0.29"])
+            .replace("Including non-PyTorch memory, ", "")
+            .replace(&format!("this process has {own} GiB memory"), &in_use)
+    };
+    for page in [Run::default(), Run::example(), Run { measured_step_s: Some(3.0), ..Run::example() }] {
+        for text in [&full, &in_pieces, &message(ONE), &format!("{LOSS}{}", message(ONE)), &format!("[rank3]: {full}")]
+        {
+            let (diagnosis, memory) = found(text, &page);
+            assert!(memory.no_run && memory.need.is_none() && memory.fingerprint.is_none(), "{text}");
+            assert!(diagnosis.own.is_none() && !diagnosis.causes.is_empty(), "{text}");
+            assert!(diagnosis.read.iter().any(|words| words.to_string().contains("No run was given")), "{text}");
+            for cause in &diagnosis.causes {
+                assert_ne!(cause.id, CauseId::AnotherSetting, "{text}");
+                assert!(cause.set.is_empty() && cause.others.is_empty(), "{cause:#?}");
+            }
+        }
+        let first = |text: &str| found(text, &page).0.causes[0].id;
+        assert_eq!(first(&full), CauseId::NeverFitted);
+        assert_eq!(first(&in_pieces), CauseId::Fragmentation);
+        // 8.42 GiB are missing: 12 GiB of another process explain them, 4 do not.
+        assert_eq!(first(&of_others(["66.50", "12.00", "66.00"])), CauseId::OtherProcess);
+        assert_eq!(first(&of_others(["74.50", "4.00", "73.50"])), CauseId::NeverFitted);
     }
+    // A run that is set, and a script beside the message that states the page's own, are compared.
+    let set = run_with(&[("micro_batch", "2")]);
+    assert!(found(&full, &set).1.need.is_some());
 }
 
 /// What is asked for and held is less than the GPU has: no sentence says that it is more.
@@ -341,4 +370,78 @@ fn hidden_states_and_a_part_of_the_ffn_are_one_size() {
     assert_eq!((what.logits, what.also.len()), (false, 1), "{what:?}");
     assert!(what.decides.is_some());
     assert!(diagnosis.causes.iter().all(|cause| cause.id != CauseId::Logits));
+}
+
+/// The settings that words name, by the field of each.
+fn named(words: &str) -> Vec<&'static str> {
+    let of = [
+        ("micro_batch", "micro-batch "),
+        ("recompute", "recomputation"),
+        ("tp", "TP"),
+        ("pp", "PP "),
+        ("zero", "ZeRO-"),
+        ("cross_entropy", "loss"),
+    ];
+    of.into_iter().filter(|(_, word)| words.contains(word)).map(|(key, _)| key).collect()
+}
+
+/// Every change that is offered names the fields that its press sets and no other; the rank of the message needs, with
+/// them, what the words promise; and no two changes of a cause have the same figures.
+#[test]
+fn a_change_sets_what_it_names_and_needs_what_it_promises() {
+    let mut offered = 0;
+    let software = ["megatron-2025", "torchtitan", "fsdp2", "deepspeed", "hf-trainer"];
+    for stack in software {
+        for (model, gpus, tp, zero, micro_batch, recompute) in [
+            ("llama-3.1-8b", "8", "1", "0", "4", "none"),
+            ("llama-3.1-8b", "8", "1", "1", "8", "full"),
+            ("llama-3.1-70b", "64", "4", "2", "2", "none"),
+            ("llama-3.1-70b", "64", "1", "3", "4", "none"),
+            ("llama-3.1-70b", "128", "8", "1", "2", "selective"),
+        ] {
+            let edits = [("model", model), ("gpus", gpus), ("tp", tp), ("pp", "1"), ("zero", zero)];
+            let more = [("micro_batch", micro_batch), ("recompute", recompute), ("stack", stack)];
+            let Some(run) = Run::example().with_texts(&[edits.as_slice(), &more].concat()) else { continue };
+            if shardscope::core::report::report(&run).is_err() {
+                continue;
+            }
+            for text in [
+                format!("{LOSS}{}", message(["1.96", "0.20", "78.81", "71.00", "0.60"])),
+                message(["2.00", "0.20", "78.81", "74.00", "0.60"]),
+                format!("{LOSS}[rank0]: {}", failure_of(&run, 0.0)),
+                "  File \"torch/optim/adamw.py\", line 1, in _init_group\n".to_owned()
+                    + &message(["2.00", "0.20", "78.81", "74.00", "0.60"]),
+            ] {
+                let (diagnosis, memory) = found(&text, &run);
+                for cause in diagnosis.causes.iter().filter(|cause| !cause.set.is_empty()) {
+                    let first = (cause.change.clone().unwrap(), cause.set.clone());
+                    let others = cause.others.iter().map(|other| (other.change.clone(), other.set.clone()));
+                    let mut figures = Vec::new();
+                    for (words, set) in std::iter::once(first).chain(others) {
+                        let words = words.to_string();
+                        let change = words.split_once(": ").unwrap_or_else(|| panic!("{words}")).0;
+                        let mut keys: Vec<&str> = set.iter().map(|(key, _)| *key).collect();
+                        let mut said = named(change);
+                        keys.sort_unstable();
+                        said.sort_unstable();
+                        assert_eq!(said, keys, "{words} {set:?}");
+                        let after = run.with_texts(&set).unwrap();
+                        let need = out_of_memory(memory.message.clone(), Some(&after)).need;
+                        let report = shardscope::core::report::report(&after).unwrap();
+                        // Which rank is compared follows the size that was asked for, which the change may change.
+                        let figure = memory.message.rank.and(need).map(|need| show_bytes(Bytes(need[1])));
+                        let is_promised = figure.is_none_or(|figure| words.contains(&figure));
+                        assert!(is_promised, "{words} {need:?} {set:?}");
+                        figures.push((report.memory.need_bytes.0.to_bits(), report.step.time_s.0.to_bits()));
+                        offered += 1;
+                    }
+                    let all = figures.len();
+                    figures.sort_unstable();
+                    figures.dedup();
+                    assert_eq!(figures.len(), all, "{stack} {cause:#?}");
+                }
+            }
+        }
+    }
+    assert!(offered > 40, "{offered}");
 }

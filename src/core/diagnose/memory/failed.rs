@@ -5,7 +5,7 @@ use super::rules::tried;
 use super::{Fingerprint, MemoryFound, PredictedMemory};
 use crate::maths::ln;
 use crate::message::Message;
-use crate::run::{CrossEntropy, OneOf, Run};
+use crate::run::{CrossEntropy, OneOf, Recompute, Run};
 use crate::sort::sort_by;
 use crate::t;
 
@@ -24,11 +24,11 @@ pub(super) struct FailedRun {
     pub of_logits: Vec<Message>,
     /// Those of them, besides `set`, whose tensors are what was held and asked for as well.
     pub also: Vec<Message>,
-    /// `set` in words.
+    /// `set` in words, one for each of its fields.
     pub words: Vec<Message>,
 }
 
-/// A change that is tried, in words and in fields; both are empty for the run as it is.
+/// A change that is tried, in words and in fields, one for each; both are empty for the run as it is.
 type TriedChange = (Vec<Message>, SetFields);
 
 impl FailedRun {
@@ -60,6 +60,11 @@ impl FailedRun {
         let (words, set) = if known.len() == 1 { known.remove(0) } else { TriedChange::default() };
         let memory = tried(Some(run), place, &set);
         Some(Self { set, memory, is_explained: false, of_logits, also: Vec::new(), words })
+    }
+
+    /// Each field of `set` with its words.
+    pub fn settings(&self) -> impl Iterator<Item = (Message, (&'static str, String))> {
+        self.words.iter().cloned().zip(self.set.iter().cloned())
     }
 
     /// The run itself; none if nothing that was tried explains the message.
@@ -106,13 +111,13 @@ fn losses(found: &MemoryFound, run: &Run) -> Vec<TriedChange> {
 
 /// Recomputation as it is, and none, selective and full where the run has another.
 fn recomputations(run: &Run) -> Vec<TriedChange> {
-    let kinds = [
-        (t!("no recomputation"), "none"),
-        (t!("selective recomputation"), "selective"),
-        (t!("full recomputation"), "full"),
-    ];
-    let tried = kinds.into_iter().map(|(words, kind)| (vec![words], vec![("recompute", kind.to_owned())]));
-    let others = tried.filter(|(_, set)| run.with_texts(set).is_some_and(|other| other.recompute != run.recompute));
+    let others = ["none", "selective", "full"].into_iter().filter_map(|kind| {
+        let set = vec![("recompute", kind.to_owned())];
+        let other = run.with_texts(&set)?;
+        // What is selective by its name may be full by what the software does.
+        let is_full_as_well = kind == "selective" && *other.recomputed() == Recompute::Full;
+        (other.recomputed() != run.recomputed() && !is_full_as_well).then(|| (vec![other.recomputed().words()], set))
+    });
     std::iter::once(TriedChange::default()).chain(others).collect()
 }
 

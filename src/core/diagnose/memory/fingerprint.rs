@@ -44,7 +44,7 @@ pub struct Fingerprint {
     /// Other tensors that have the same size to the precision of the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<SizeReading>,
-    /// What tells these tensors apart.
+    /// The questions whose answers tell these tensors apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decides: Option<Message>,
 }
@@ -90,6 +90,12 @@ impl Fingerprint {
         self.also.iter().fold(first, |names, other| t!("{names}, or of {other}", names, other = &other.name))
     }
 
+    /// What to look up to know which of several tensors it was; none of one alone.
+    pub fn to_look_up(&self) -> Option<Message> {
+        let questions = self.decides.as_ref()?;
+        Some(t!("More than one tensor has this size. What tells them apart: {questions}", questions))
+    }
+
     /// True if one of the tensors of this size is logits.
     pub(super) fn has_logits(&self) -> bool {
         self.logit_bytes > 0 || self.also.iter().any(SizeReading::is_logits)
@@ -124,24 +130,23 @@ impl SizeReading {
     }
 }
 
-/// What tells tensors of one size apart; none of one alone.
+/// The questions whose answers tell tensors of one size apart; none of one alone.
 fn what_decides(readings: &[SizeReading]) -> Option<Message> {
     let differ = |of: fn(&SizeReading) -> bool| readings.iter().any(of) && !readings.iter().all(of);
     let all = [
-        (differ(SizeReading::is_logits), t!("whether the stack of the message is in the loss")),
-        (differ(|reading| reading.longer), t!("the micro-batch and the sequence of what failed")),
-        (differ(|reading| reading.whole_vocabulary), t!("whether the vocabulary was split over TP")),
+        (differ(SizeReading::is_logits), t!("Is the stack of the message in the loss?")),
+        (differ(|reading| reading.longer), t!("Which micro-batch and sequence had the run that failed?")),
+        (differ(|reading| reading.whole_vocabulary), t!("Did it split the vocabulary over TP?")),
         (
             differ(|reading| reading.logit_bytes == 4) && readings.iter().all(SizeReading::is_logits),
-            t!("whether the loss converts the logits to fp32"),
+            t!("Does its loss convert the logits to fp32?"),
         ),
     ];
-    let told: Vec<Message> = all.into_iter().filter(|(differs, _)| *differs).map(|(_, words)| words).collect();
-    match told.is_empty() {
-        true if readings.len() > 1 => Some(t!("the operation that the stack of the message names")),
-        true => None,
-        false => Some(Message::joined(", ", told)),
+    let mut asked: Vec<Message> = all.into_iter().filter(|(differs, _)| *differs).map(|(_, words)| words).collect();
+    if asked.is_empty() && readings.len() > 1 {
+        asked.push(t!("Which operation does the stack of the message name?"));
     }
+    (!asked.is_empty()).then(|| Message::joined(" ", asked))
 }
 
 /// Share of `asked` by which a tensor may differ from it without the message's telling.

@@ -134,6 +134,12 @@ pub struct MemoryFound {
     pub besides: f64,
     /// Need that is predicted for that rank with its range, and the capacity, bytes: low, need, high, capacity.
     pub need: Option<[f64; 4]>,
+    /// Pipeline rank and predicted need of the fullest GPU, bytes, where it is another than the one that is compared.
+    #[serde(skip)]
+    pub fullest: Option<(usize, f64)>,
+    /// No run was given: nothing is compared.
+    #[serde(skip)]
+    pub no_run: bool,
     pub causes: Vec<FoundCause>,
 }
 
@@ -185,6 +191,25 @@ impl MemoryFound {
         parts.filter(|(_, bytes)| *bytes > 1.0).collect()
     }
 
+    /// Of which rank the prediction is and why, and what the fullest GPU needs where it is another; none without a
+    /// prediction.
+    pub fn whose_prediction(&self) -> Option<Message> {
+        self.need?;
+        let whose = match (self.rank, self.stage) {
+            (Some(rank), _) => t!("The prediction is of rank {rank}, which the message names.", rank),
+            (None, Some(stage)) => t!(
+                "The prediction is of pipeline rank {stage}, the fullest of those that compute the loss: the message \
+                    names no rank, and no other has logits.",
+                stage
+            ),
+            (None, None) => t!("The prediction is of the fullest GPU: the message names no rank of the run."),
+        };
+        let fullest = self.fullest.map(|(stage, need)| {
+            t!("The fullest GPU, of pipeline rank {stage}, needs {need}.", stage, need = gib(need))
+        });
+        Some(Message::joined(" ", std::iter::once(whose).chain(fullest)))
+    }
+
     fn place(&self) -> Place {
         Place::of(&self.message, self.fingerprint.as_ref())
     }
@@ -233,10 +258,11 @@ pub(super) fn change_in_words(
     after.is_less_than(&now).then(|| rules::changed(words, &now, &after))
 }
 
-/// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run.
-pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
-    let scenario = Scenario::new(run).ok().filter(|scenario| is_own_gpu(&message, scenario));
-    let compared = scenario.as_ref().map(|_| run);
+/// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run. Without a run
+/// the causes are what the message itself shows.
+pub fn out_of_memory(message: OutOfMemory, run: Option<&Run>) -> MemoryFound {
+    let scenario = run.and_then(|run| Scenario::new(run).ok()).filter(|scenario| is_own_gpu(&message, scenario));
+    let compared = run.filter(|_| scenario.is_some());
     // XLA and engines ask for the memory of many tensors at once.
     let of_one_tensor = scenario.as_ref().filter(|_| message.library.is_none());
     let fingerprint = of_one_tensor.and_then(|scenario| fingerprint(&message, scenario));
@@ -246,10 +272,23 @@ pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
     let short = short.filter(|_| message.doubt().is_none());
     let (rank, stage) = held.as_ref().map_or((None, None), |held| (held.rank, held.stage));
     let besides = held.as_ref().map_or(0.0, |held| held.besides);
+    let fullest = held.as_ref().and_then(PredictedMemory::fuller);
     let (predicted, need) = held.map_or((Vec::new(), None), |held| (held.parts, Some(held.need)));
     let experts = scenario.as_ref().is_some_and(|scenario| scenario.model.moe.is_some());
-    let mut found =
-        MemoryFound { message, short, fingerprint, experts, rank, stage, predicted, besides, need, causes: Vec::new() };
+    let mut found = MemoryFound {
+        message,
+        short,
+        fingerprint,
+        experts,
+        rank,
+        stage,
+        predicted,
+        besides,
+        need,
+        fullest,
+        no_run: run.is_none(),
+        causes: Vec::new(),
+    };
     found.causes = causes(&found, compared);
     found
 }
@@ -268,6 +307,8 @@ struct PredictedMemory {
     need: [f64; 4],
     /// Need of the fullest rank, bytes.
     fullest: f64,
+    /// Its pipeline rank.
+    fullest_stage: usize,
     /// No rank needs more than there is.
     fits: bool,
     /// Nor does it at the upper end of its range.
@@ -331,12 +372,18 @@ impl PredictedMemory {
         let surely = memory.need_high_bytes.0 <= capacity;
         let rank = rank.filter(|_| own.is_some());
         let stage = stage.filter(|_| rank.is_none());
-        Some(Self { rank, stage, parts, besides, need, fullest, fits, surely, step_s: report.step.time_s.0 })
+        let (fullest_stage, step_s) = (memory.peak_stage, report.step.time_s.0);
+        Some(Self { rank, stage, parts, besides, need, fullest, fullest_stage, fits, surely, step_s })
     }
 
     /// Bytes of tensors: low, likely, high.
     fn tensors(&self) -> [f64; 3] {
         tensors(self.besides, self.need)
+    }
+
+    /// Pipeline rank and need of the fullest GPU, where that needs more.
+    fn fuller(&self) -> Option<(usize, f64)> {
+        (self.fullest > 1.005 * self.need[1]).then_some((self.fullest_stage, self.fullest))
     }
 
     /// True where the need is lower than that of `other`, by more than a half percent.

@@ -4,9 +4,9 @@
 use super::failed::{FailedRun, SetFields};
 use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
 use crate::diagnose::causes::{CauseId, FoundCause, OtherChange, first_of_each};
-use crate::message::Message;
+use crate::message::{Message, verbatim};
 use crate::pipeline::able::can_run;
-use crate::run::{AttentionKernel, OneOf, Run};
+use crate::run::{AttentionKernel, CrossEntropy, OneOf, Recompute, Run};
 use crate::sort::sort_by;
 use crate::t;
 use crate::units::{GIB, show_percent};
@@ -42,6 +42,17 @@ impl Hypothesis {
     /// A hypothesis whose change no field of the run makes.
     fn new(id: CauseId, weight: f64, bytes: f64, evidence: Message, change: Option<Message>) -> Self {
         Self { id, weight, bytes, evidence, change, set: Vec::new(), others: Vec::new() }
+    }
+
+    /// Share of the memory that was missing which would have been there without it: memory that others hold, or that
+    /// is in pieces, may be less than was missing.
+    fn explains(&self, found: &MemoryFound) -> f64 {
+        match (self.id, found.short) {
+            (CauseId::OtherProcess | CauseId::Context | CauseId::Fragmentation, Some(short)) => {
+                (self.bytes / short).min(1.0)
+            }
+            _ => 1.0,
+        }
     }
 }
 
@@ -82,6 +93,10 @@ fn hypotheses(
     }
     together(base.as_ref(), found.place(), &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
+    if found.no_run {
+        // What the message proves stands by how much of the missing memory it explains.
+        sort_by(&mut all, |a: &Hypothesis, b| b.explains(found).total_cmp(&a.explains(found)));
+    }
     // If two rules give one cause, the likelier hypothesis is kept.
     first_of_each(&mut all, |hypothesis| hypothesis.id);
     all
@@ -95,7 +110,8 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
     let all = hypotheses(found, run, now.as_ref(), failed.as_ref());
     // Fields in which the run that failed differs from the page's, if it does. Every other change is tried together
     // with them.
-    let other = failed.as_ref().map(|failed| failed.set.clone()).unwrap_or_default();
+    let other: Vec<(Message, (&'static str, String))> =
+        failed.as_ref().map(|failed| failed.settings().collect()).unwrap_or_default();
     let differs = failed.is_some();
     let is_known = failed.as_ref().is_none_or(|failed| failed.is_explained);
     let failed = failed.and_then(|failed| failed.memory);
@@ -105,24 +121,31 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         if !is_other && !is_known {
             hypothesis.set.clear();
         }
+        // Adds the settings in which the run that failed differs, and names them.
         let with_what_differs = |set: &mut SetFields| {
             let is_new = |key: &str| set.iter().all(|(own, _)| *own != key);
-            let more: Vec<_> = other.iter().filter(|(key, _)| is_new(key)).cloned().collect();
+            let more = other.iter().filter(|(_, (key, _))| is_new(key)).cloned();
+            let (words, more): (Vec<Message>, SetFields) = more.unzip();
             set.extend(more);
+            words
         };
+        let mut along = Vec::new();
         if !is_other && !hypothesis.set.is_empty() {
-            with_what_differs(&mut hypothesis.set);
+            along = with_what_differs(&mut hypothesis.set);
         }
         let after = tried(run, place, &hypothesis.set);
         let before = failed.as_ref().filter(|_| !is_other).or(now.as_ref());
-        let in_words = |change: Option<Message>, after: Option<&PredictedMemory>| match (change, before, after) {
+        let in_words = |change: Option<Message>, along: Vec<Message>, after: Option<&PredictedMemory>| match (
+            change, before, after,
+        ) {
             // The fullest moment of the run holds none of it: no change of this run.
             (Some(_), Some(now), Some(after)) if after.is_as(now) => (None, false),
             // What needs more memory is no change that helps.
             (Some(_), Some(now), Some(after)) if !is_other && !after.is_less_than(now) => (None, false),
             (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
                 let (need, now) = (gib(after.need[1]), gib(now.need[1]));
-                (Some(t!("{change}, with what differs: {need} instead of {now}", change, need, now)), true)
+                let change = Message::joined(", ", std::iter::once(change).chain(along));
+                (Some(t!("{change}: {need} instead of {now}", change, need, now)), true)
             }
             (Some(change), Some(now), Some(after)) if is_other => {
                 let (need, now) = (gib(after.need[1]), gib(now.need[1]));
@@ -132,12 +155,12 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (change, ..) => (change, after.is_some()),
         };
         let others = std::mem::take(&mut hypothesis.others).into_iter().filter_map(|(change, mut set)| {
-            with_what_differs(&mut set);
-            let (change, helps) = in_words(Some(change), Some(&tried(run, place, &set)?));
+            let along = with_what_differs(&mut set);
+            let (change, helps) = in_words(Some(change), along, Some(&tried(run, place, &set)?));
             Some(OtherChange { change: change.filter(|_| helps)?, set })
         });
         let others = others.collect();
-        let (change, helps) = in_words(hypothesis.change, after.as_ref());
+        let (change, helps) = in_words(hypothesis.change, along, after.as_ref());
         if differs && hypothesis.id == CauseId::NeverFitted {
             let evidence = hypothesis.evidence;
             hypothesis.evidence = t!("Of the run that failed, not of the one that is compared: {evidence}", evidence);
@@ -245,33 +268,38 @@ impl<'a> Rules<'a> {
         let is_first = message.step.unwrap_or(1) <= 1;
         if moment == Moment::FirstStates || message.makes_states {
             let evidence = if moment == Moment::Checkpoint || message.makes_states {
-                t!("The optimizer's states were made for the first time while a checkpoint was written.")
+                t!("The optimizer's states were made for the first time while a checkpoint was written: write none \
+                        before the first step.")
             } else {
                 t!("The optimizer's states were made for the first time.")
             };
-            let change =
-                t!("no checkpoint before the first step; states sharded over data-parallel ranks, or offloaded");
-            self.states(0.93, evidence, change);
+            self.states(0.93, evidence);
         } else if moment == Moment::OptimizerStep && is_first {
             let evidence = t!("It failed in the optimizer's step, whose states come with the first one.");
-            let change = t!("shard the states over data-parallel ranks, or fewer bytes a parameter");
-            self.states(0.8, evidence, change);
+            self.states(0.8, evidence);
         }
         if message.resumed && is_first && moment != Moment::FirstStates {
             let evidence = t!(
                 "It failed in the first step after a checkpoint was read: the optimizer's states are there from the \
                 beginning, which a fresh run has only at the end of its first step."
             );
-            let change = t!("states on the host until the first step, or sharded over data-parallel ranks");
-            self.states(0.78, evidence, change);
+            self.states(0.78, evidence);
         }
     }
 
     /// Adds the cause that the optimizer's states are made, with one more stage of ZeRO as the change.
-    fn states(&mut self, weight: f64, evidence: Message, change: Message) {
+    fn states(&mut self, weight: f64, evidence: Message) {
         let predicted = self.found.predicted.iter().find(|(name, _)| *name == "optimizer");
         let bytes = predicted.map_or(self.asked, |(_, bytes)| *bytes);
-        let (id, set) = (CauseId::FirstOptimizerStep, zero_up(self.run));
+        let id = CauseId::FirstOptimizerStep;
+        let offloaded = || (t!("states offloaded to the host, or fewer bytes a parameter"), Vec::new());
+        let sharded = || (t!("states sharded over data-parallel ranks, or offloaded to the host"), Vec::new());
+        let runs =
+            |run: &Run, set: &SetFields| !can_run(run) || run.with_texts(set).is_some_and(|after| can_run(&after));
+        let (change, set) = match self.run {
+            Some(run) => zero_up(run).filter(|(_, set)| runs(run, set)).unwrap_or_else(offloaded),
+            None => sharded(),
+        };
         self.all.push(Hypothesis { set, ..Hypothesis::new(id, weight, bytes, evidence, Some(change)) });
     }
 
@@ -281,14 +309,14 @@ impl<'a> Rules<'a> {
         // Of the losses that the software has, the one with the fewest logits.
         let least = self.run.and_then(|run| run.smaller_losses().last());
         let fused = || least.map(|loss| ("cross_entropy", loss.id().to_owned())).into_iter().collect();
-        let logits = |weight, evidence, change| Hypothesis {
+        let logits = |weight, evidence| Hypothesis {
             set: fused(),
-            ..Hypothesis::new(CauseId::Logits, weight, asked, evidence, Some(change))
+            ..Hypothesis::new(CauseId::Logits, weight, asked, evidence, Some(loss_words(least)))
         };
         let Some(fingerprint) = &self.found.fingerprint else {
             if moment == Moment::Loss {
                 let evidence = t!("It failed while the loss was computed.");
-                self.all.push(logits(0.6, evidence, t!("a fused or chunked loss")));
+                self.all.push(logits(0.6, evidence));
             }
             return;
         };
@@ -298,9 +326,7 @@ impl<'a> Rules<'a> {
                 asked = gib(asked),
                 what = fingerprint.names()
             );
-            let decides = fingerprint.decides.clone();
-            let decides = decides.map(|decides| t!("The size alone does not tell: {decides} would.", decides));
-            Message::joined(" ", std::iter::once(size).chain(decides))
+            Message::joined(" ", std::iter::once(size).chain(fingerprint.to_look_up()))
         };
         if fingerprint.has_logits() {
             let is_likely = matches!(moment, Moment::Loss | Moment::Backward | Moment::Unknown);
@@ -309,8 +335,7 @@ impl<'a> Rules<'a> {
                 () if is_likely => 0.9,
                 () => 0.7,
             };
-            let change = t!("a fused or chunked loss, and recomputation where activations are too large as well");
-            self.all.push(logits(weight, evidence(), change));
+            self.all.push(logits(weight, evidence()));
         }
         if fingerprint.longer && message.step.is_none_or(|step| step > 1) {
             // The tensor is logits, but of more tokens than a micro-batch of the run has: the long sample is the cause.
@@ -616,8 +641,8 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
     let change = change.or_else(|| {
         run.is_none().then(|| {
             t!("a micro-batch of 1, full recomputation, states sharded over data-parallel ranks, or more tensor or \
-                    pipeline ranks. Set the run that failed in the sentence at the top of the page: then each is \
-                    computed")
+                    pipeline ranks. Set the run that failed on Run, with its micro-batch, recomputation and \
+                    attention: then each is computed")
         })
     });
     let hypothesis = Hypothesis::new(CauseId::NeverFitted, weight, missing, evidence, change);
@@ -678,20 +703,25 @@ type WordedChange = (Message, SetFields);
 /// `first` as well. Where the software runs `own`, it runs them.
 fn fitting(own: &Run, place: Place, first: &[(&'static str, String)], most: Option<f64>) -> Vec<WordedChange> {
     let is_able = can_run(own);
-    let of_change = |(words, set): &WordedChange| -> Option<(bool, f64, WordedChange)> {
+    let of_change = |(words, set): &WordedChange| -> Option<FittingChange> {
         let set = [first, &set[..]].concat();
         let after = tried(Some(own), place, &set)?;
         let fits = after.fits && most.is_none_or(|most| after.need[1] <= most);
         let runs = !is_able || own.with_texts(&set).is_some_and(|after| can_run(&after));
-        (fits && runs).then(|| (!after.surely, after.step_s, (words.clone(), set)))
+        (fits && runs).then(|| FittingChange {
+            is_tight: !after.surely,
+            step_s: after.step_s,
+            need: after.need[1],
+            change: (words.clone(), set),
+        })
     };
     // Of the sizes of one setting the first that surely fits counts, else the first that fits.
     let best_of = |sizes: &[WordedChange]| {
         let fitting: Vec<_> = sizes.iter().filter_map(of_change).collect();
-        fitting.iter().find(|(is_tight, ..)| !is_tight).or(fitting.first()).cloned()
+        fitting.iter().find(|change| !change.is_tight).or(fitting.first()).cloned()
     };
     let all = changes(own);
-    let mut found: Vec<(bool, f64, WordedChange)> = all.iter().filter_map(|sizes| best_of(sizes)).collect();
+    let mut found: Vec<FittingChange> = all.iter().filter_map(|sizes| best_of(sizes)).collect();
     if found.is_empty() {
         let pairs = all.iter().enumerate().flat_map(|(at, one)| {
             let others = all[at + 1..].iter();
@@ -702,15 +732,35 @@ fn fitting(own: &Run, place: Place, first: &[(&'static str, String)], most: Opti
         found.truncate(PAIRS);
     }
     sort_by_fit(&mut found);
-    found.into_iter().map(|(.., change)| change).collect()
+    found.into_iter().map(|fitting| fitting.change).collect()
+}
+
+/// A change with which a run fits, and what is predicted of it.
+#[derive(Clone)]
+struct FittingChange {
+    is_tight: bool,
+    step_s: f64,
+    /// Bytes of the rank that failed.
+    need: f64,
+    change: WordedChange,
+}
+
+impl FittingChange {
+    /// True if both have the same figures: one thing by two names, as selective recomputation is where the software
+    /// recomputes whole layers.
+    fn is_as(&self, other: &Self) -> bool {
+        let are_close = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+        are_close(self.step_s, other.step_s) && are_close(self.need, other.need)
+    }
 }
 
 /// Pairs of changes that are listed, where no change alone makes a run fit.
 const PAIRS: usize = 3;
 
-/// What surely fits first, then by the predicted step.
-fn sort_by_fit(changes: &mut [(bool, f64, WordedChange)]) {
-    sort_by(changes, |a: &(bool, f64, WordedChange), b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+/// What surely fits first, then by the predicted step; of several with the same figures the first alone.
+fn sort_by_fit(changes: &mut Vec<FittingChange>) {
+    sort_by(changes, |a: &FittingChange, b| a.is_tight.cmp(&b.is_tight).then(a.step_s.total_cmp(&b.step_s)));
+    changes.dedup_by(|later, first| later.is_as(first));
 }
 
 /// Two changes at once.
@@ -723,24 +773,38 @@ fn both_changes((words, set): &WordedChange, (more, other): &WordedChange) -> Wo
 fn changes(own: &Run) -> Vec<Vec<WordedChange>> {
     let halves = std::iter::successors(Some(own.micro_batch / 2), |half| Some(half / 2)).take_while(|half| *half > 0);
     let smaller = halves.filter(|half| own.micro_batch.is_multiple_of(*half));
-    let zero = zero_up(Some(own));
+    let one = |words: Message, key: &'static str, value: String| vec![(words, vec![(key, value)])];
+    let (tp, pp) = (own.tp * 2, own.pp * 2);
+    // What the software makes of it, which may be whole layers.
+    let selective = Run { recompute: Recompute::Selective, ..own.clone() };
     let mut all = vec![
         smaller.map(|batch| (t!("micro-batch {batch}", batch), vec![("micro_batch", batch.to_string())])).collect(),
-        vec![(t!("full recomputation"), vec![("recompute", "full".to_owned())])],
-        vec![(t!("twice the tensor-parallel size"), vec![("tp", (own.tp * 2).to_string())])],
-        vec![(t!("twice the pipeline"), vec![("pp", (own.pp * 2).to_string())])],
-        vec![(t!("selective recomputation"), vec![("recompute", "selective".to_owned())])],
+        one(t!("full recomputation"), "recompute", "full".to_owned()),
+        one(verbatim(format!("TP {tp}")), "tp", tp.to_string()),
+        one(verbatim(format!("PP {pp}")), "pp", pp.to_string()),
+        one(selective.recomputed().words(), "recompute", "selective".to_owned()),
     ];
-    if !zero.is_empty() {
-        all.push(vec![(t!("states sharded over data-parallel ranks"), zero)]);
-    }
+    all.extend(zero_up(own).map(|change| vec![change]));
     all
 }
 
-/// The next stage of ZeRO as a change; empty at stage 3.
-fn zero_up(run: Option<&Run>) -> SetFields {
-    let more = run.filter(|run| run.zero < 3).map(|run| ("zero", (run.zero + 1).to_string()));
-    more.into_iter().collect()
+/// The next stage of ZeRO as a change; none at stage 3.
+fn zero_up(run: &Run) -> Option<WordedChange> {
+    let words = match run.zero + 1 {
+        1 => t!("ZeRO-1, which shards the optimizer states"),
+        2 => t!("ZeRO-2, which shards the gradients too"),
+        3 => t!("ZeRO-3, which shards the weights too"),
+        _ => return None,
+    };
+    Some((words, vec![("zero", (run.zero + 1).to_string())]))
+}
+
+/// The loss kernel `loss` as a change; of software without one that keeps fewer logits, what such a loss is.
+fn loss_words(loss: Option<&CrossEntropy>) -> Message {
+    match loss {
+        Some(loss) => t!("the loss kernel “{kernel}”", kernel = Message::plain(loss.choice().label)),
+        None => t!("a fused or chunked loss"),
+    }
 }
 
 /// The predicted memory of the rank at `place` of `run` with `set`; none if `set` changes nothing or does not work.

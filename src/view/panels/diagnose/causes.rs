@@ -3,7 +3,7 @@
 
 use super::bars::to_explain;
 use super::lanes::LanePair;
-use super::{NS, amount, head};
+use super::{NS, amount, fields_of, head};
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
@@ -112,6 +112,9 @@ fn rest(found: &Diagnosis, beyond: f64) -> Option<Node> {
     Some(el("li", &[("class", "rest")], &cells))
 }
 
+/// Settings in which a run that failed may differ from the one that is compared.
+const MAY_DIFFER: [&str; 4] = ["micro_batch", "tp", "recompute", "stack.attention"];
+
 /// What the bytes of a cause are: each cause counts something of its own.
 const fn bytes_of(id: CauseId) -> Option<&'static str> {
     Some(match id {
@@ -152,6 +155,9 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
         change.push(muted(t!("Settled by: {measure}.", measure)));
     }
     let is_other = cause.id == CauseId::AnotherSetting;
+    if is_other && cause.bytes.is_some() && cause.set.is_empty() {
+        change.push(el("p", &[], &[fields_of(&MAY_DIFFER)]));
+    }
     let press = if is_other { "Set it as it ran" } else { "Try it on the run" };
     let mut buttons = vec![tried(cause, if at == 0 { "main" } else { "" }, press, own)];
     if lanes.is_some_and(|lanes| lanes.measured.place_of(cause.id).is_some()) {

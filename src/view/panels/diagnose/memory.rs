@@ -101,26 +101,26 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         lines.push(key_line(&key));
     }
     let beside = verbatim(message.total.map(gib).unwrap_or_default());
+    let whose = memory.whose_prediction();
     // What PyTorch calls allocated is compared with the tensors, the bar has the rest as well.
     let of_tensors =
         message.allocated.and(memory.predicted_tensors()).zip(memory.need).map(|([_, tensors, _], need)| {
-            let [tensors, need] = [tensors, need[1]].map(|bytes| MemoryUnit::Gib.printed(Bytes(bytes)));
-            let size = |gib: f64| verbatim(format!("{gib:.1} GiB"));
-            muted(t!(
+            t!(
                 "Of the {need} predicted, {tensors} are tensors, which PyTorch calls allocated, and {rest} are of the \
                 process and of fragmentation.",
-                need = size(need),
-                tensors = size(tensors),
-                rest = size(need - tensors)
-            ))
+                need = verbatim(gib(need[1])),
+                tensors = verbatim(gib(tensors)),
+                rest = verbatim(gib(need[1] - tensors))
+            )
         });
+    let below = Message::joined(" ", whose.into_iter().chain(of_tensors));
     Node::from_iter([
         match memory.need {
             Some(_) => head("The GPU at that moment, over the prediction", beside, legend()),
             None => head("The GPU at that moment", beside, Node::none()),
         },
         el("div", &[("class", "pairs")], &lines),
-        of_tensors.unwrap_or_default(),
+        if below.is_empty() { Node::none() } else { muted(below) },
     ])
 }
 
@@ -133,8 +133,7 @@ pub(super) fn asked(memory: &MemoryFound) -> Option<Node> {
         what = what.names(),
         off = show_percent(what.also.iter().map(|other| other.off).fold(what.off, f64::max))
     );
-    let decides = what.decides.as_ref().map(|decides| t!("The size alone does not tell: {decides} would.", decides));
-    let lines = std::iter::once(words).chain(decides).map(paragraph);
+    let lines = std::iter::once(words).chain(what.to_look_up()).map(paragraph);
     let heading = head("What was asked for", Message::default(), Node::none());
     Some(std::iter::once(heading).chain(lines).collect())
 }

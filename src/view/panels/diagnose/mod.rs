@@ -17,11 +17,12 @@ mod steps;
 pub use lanes::{LanePair, LaneZoom};
 pub use offered::offered;
 
-use crate::node::action::Save;
+use crate::node::action::{Dialog, Save};
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::diagnose::{Comparison, Diagnosis, differences, with_changes};
+use shardscope_core::run::registry::field;
 
 const NS: f64 = 1e-9;
 
@@ -117,7 +118,8 @@ pub fn since(before: &Run, now: &Run, found: &Diagnosis) -> Option<Node> {
 /// Which run it is compared with: the one that the files state, with a press that makes it the page's, or the page's.
 fn compared_with(found: &Diagnosis, page: &Run) -> Node {
     let of_memory = found.memory.as_ref().is_some_and(|memory| memory.need.is_some());
-    if found.predicted_s.is_none() && !of_memory {
+    let no_run = found.memory.as_ref().is_some_and(|memory| memory.no_run);
+    if found.predicted_s.is_none() && !of_memory && !no_run {
         return Node::none();
     }
     let run = found.own.as_deref().unwrap_or(page);
@@ -127,6 +129,9 @@ fn compared_with(found: &Diagnosis, page: &Run) -> Node {
     let gpus = Message::joined(" × ", [verbatim(run.gpus.to_string()), run.gpu.title()]);
     let batch = t!("batch {batch}", batch = run.global_batch);
     let words = Message::joined(" · ", [run.model.title(), gpus].into_iter().chain(sizes).chain([batch]));
+    if no_run && found.predicted_s.is_none() {
+        return run_to_state(words);
+    }
     if found.window_ns == 0 && !of_memory {
         return stated_run(found, words);
     }
@@ -136,6 +141,29 @@ fn compared_with(found: &Diagnosis, page: &Run) -> Node {
     let said = t!("Compared with the run that the files state: {run}. The page shows another.", run = words);
     let take = leaf("button", "", "Use this run").on(PanelAction::UseRun);
     el("p", &[("class", "band"), ("role", "status")], &[inline(said), text(" "), take])
+}
+
+/// Settings that decide what a GPU holds: the first that a run which failed has to state.
+const TO_STATE: [&str; 10] =
+    ["model", "gpus", "seq_len", "stack", "micro_batch", "tp", "pp", "zero", "recompute", "stack.attention"];
+
+/// Presses that lead to the fields `keys`, by their labels.
+fn fields_of(keys: &[&'static str]) -> Node {
+    let links = keys.iter().filter_map(|key| field(key)).enumerate().map(|(at, field)| {
+        let apart = verbatim(if at == 0 { "" } else { " · " });
+        Node::from_iter([text(apart), link_button(field.label).on(Action::Focus(field.key))])
+    });
+    links.collect()
+}
+
+/// No run was given, and `run` on the page is its example: what to state first, each with a press that leads there.
+fn run_to_state(run: Message) -> Node {
+    let said = t!("No run was given: the page shows its example ({run}), and nothing is compared with it.", run);
+    let first = t!("First state the run that failed; then each change is computed:");
+    let settings = leaf("button", "main", "Paste its script or settings").on(Action::Open(Dialog::Import));
+    let line = el("p", &[], &[inline(first), text(" "), fields_of(&TO_STATE)]);
+    let said = el("p", &[], &[inline(said)]);
+    el("div", &[("class", "band warn"), ("role", "status")], &[said, line, el("p", &[], &[settings])])
 }
 
 /// The run of settings beside which nothing was measured, with a press that makes it the page's where that is another.

@@ -127,7 +127,7 @@ fn what_was_asked_for_crosses_the_limit() {
         process: Some(77.06 * GIB),
         ..Default::default()
     };
-    let html = memory::bars(&out_of_memory(message, &small())).to_html();
+    let html = memory::bars(&out_of_memory(message, Some(&small()))).to_html();
     let of = |class: &str, what: &str| -> f64 {
         let part = html.split(&format!("<i class=\"{class}\"")).nth(1).unwrap();
         part.split_once(what).unwrap().1.split_once('%').unwrap().0.parse().unwrap()
@@ -151,7 +151,7 @@ fn the_predicted_parts_are_counted_as_their_sentence_counts() {
         allocated: Some(20.0 * gib),
         ..Default::default()
     };
-    let found = out_of_memory(message, &run);
+    let found = out_of_memory(message, Some(&run));
     let parts = found.predicted_parts();
     let [tensors, need] = [found.predicted_tensors().unwrap()[1], found.need.unwrap()[1]];
     let (besides, own): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.0 == "process and fragmentation");
@@ -263,4 +263,64 @@ fn a_change_of_the_run_is_named() {
     found.own = Some(Box::new(run.clone()));
     let html = since(&run, &now, &found).unwrap().to_html();
     assert!(html.contains("stays of the run that the files state") && !html.contains("as it is now"), "{html}");
+}
+
+/// No run was given: the page says so first, before its bars, and leads to each setting that a run has to state.
+#[test]
+fn without_a_run_the_first_thing_to_do_is_to_state_it() {
+    let gib = |size: f64| Some(size * 1_073_741_824.0);
+    let message = shardscope_core::diagnose::OutOfMemory {
+        asked: gib(2.0),
+        free: gib(0.5),
+        total: gib(79.1),
+        allocated: gib(60.0),
+        unused: gib(16.0),
+        ..Default::default()
+    };
+    let page = Run::example();
+    let found = shardscope_core::diagnose::of_memory(message.clone(), None);
+    let view = diagnosis(&found, "", &page, None);
+    let html = view.to_html();
+    let place = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words} {html}"));
+    assert!(place("No run was given") < place("The GPU at that moment"), "{html}");
+    assert!(html.contains("Llama 3.1 8B · 64 × H100") && !html.contains("predicted, outlined"), "{html}");
+    let actions = view.actions();
+    for key in TO_STATE {
+        assert!(field(key).is_some() && actions.contains(&&Action::Focus(key)), "{key}");
+    }
+    // With a run there is no such line.
+    let html = shown(&shardscope_core::diagnose::of_memory(message, Some(&small())), &small());
+    assert!(!html.contains("No run was given") && html.contains("Compared with the run on the page"), "{html}");
+}
+
+/// A message that names a rank which is not the fullest: the sentence that has the figure says whose it is and what the
+/// fullest needs; what is no tensor is the same figure there and in the key of the bar.
+#[test]
+fn the_rank_of_a_prediction_stands_beside_its_figure() {
+    let run = Run::example();
+    let gib = |size: f64| Some(size * 1_073_741_824.0);
+    let last = run.gpus - 1;
+    let message = shardscope_core::diagnose::OutOfMemory {
+        asked: gib(0.2),
+        total: gib(79.1),
+        allocated: gib(20.0),
+        rank: Some(last),
+        ..Default::default()
+    };
+    let found = out_of_memory(message, Some(&run));
+    let memory = evaluate(&run).unwrap().report.memory;
+    assert!(found.need.unwrap()[1] < memory.need_bytes.0);
+    let html = memory::bars(&found).to_html();
+    for words in [
+        format!("of rank {last}, which the message names"),
+        format!("of pipeline rank {}, needs {}", memory.peak_stage, show_bytes(memory.need_bytes)),
+    ] {
+        assert!(html.contains(&words), "{words} {html}");
+    }
+    let besides = show_bytes(Bytes(found.besides));
+    assert!(html.contains(&format!("{besides} are of the process")), "{besides} {html}");
+    assert!(
+        html.contains(&format!("process and fragmentation {besides}")) || html.matches(&besides).count() > 1,
+        "{html}"
+    );
 }
