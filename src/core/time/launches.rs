@@ -42,14 +42,33 @@ fn kernels(scenario: &Scenario, launches: Launches, kind: LayerKind) -> f64 {
     launches.layer + ffn + adapters
 }
 
+/// Units of FSDP that a layer of `kind` is, each of which gathers its weights in every pass: the layer, and the
+/// matrices of its adapters where the program wraps each by itself; none where nothing is gathered.
+fn units(scenario: &Scenario, launches: Launches, kind: LayerKind) -> f64 {
+    if !(scenario.software.fsdp && scenario.zero.stage == 3 && scenario.zero.shard > 1) {
+        return 0.0;
+    }
+    let adapters = scenario.adapter.as_ref().map_or(0, |adapter| adapter.beside(&scenario.model, kind).len());
+    1.0 + launches.units * adapters as f64
+}
+
+/// Units of FSDP of `stage` for whose gathering the host of an eager program takes its time in every pass; none where
+/// each layer is one, or where no weights are gathered.
+pub fn units_of_adapters(scenario: &Scenario, stage: usize) -> Option<f64> {
+    let launches = scenario.software.launches?;
+    let kinds = scenario.model.kinds(scenario.layers_of(stage));
+    let of = |count: fn(f64) -> f64| -> f64 {
+        kinds.iter().map(|(kind, layers)| *layers as f64 * count(units(scenario, launches, *kind))).sum()
+    };
+    let (all, layers) = (of(|units| units), of(|units| units.min(1.0)));
+    (all > layers).then_some(all)
+}
+
 /// Host seconds of a forward pass of `stage`: its kernels, and the units of FSDP that gather their weights.
 fn host(scenario: &Scenario, launches: Launches, stage: usize) -> Seconds {
-    let sharded = scenario.software.fsdp && scenario.zero.stage == 3 && scenario.zero.shard > 1;
-    let unit = if sharded { scenario.fitted.of(Constant::Unit) } else { 0.0 };
     let layer_seconds = |kind: LayerKind| {
-        let adapters = scenario.adapter.as_ref().map_or(0, |adapter| adapter.beside(&scenario.model, kind).len());
-        let units = 1.0 + launches.units * adapters as f64;
-        scenario.fitted.of(Constant::Launch) * kernels(scenario, launches, kind) + unit * units
+        scenario.fitted.of(Constant::Launch) * kernels(scenario, launches, kind)
+            + scenario.fitted.of(Constant::Unit) * units(scenario, launches, kind)
     };
     let kinds = scenario.model.kinds(scenario.layers_of(stage));
     let seconds: f64 = kinds.iter().map(|(kind, count)| *count as f64 * layer_seconds(*kind)).sum();
@@ -104,5 +123,32 @@ impl ComputeTime {
         self.backward_input += second;
         self.host += first + second;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+
+    /// `PEFT` wraps both matrices of each of the seven adapters of a layer: 1,200 units of 80 layers, whose gathering
+    /// takes the host of two GPUs 1.8 s a pass. On one GPU, and of all weights, each layer is one.
+    #[test]
+    fn adapters_are_units_of_their_own_where_weights_are_gathered() {
+        let scenario = |set: &[(&str, &str)]| {
+            let edits = [("model", "llama-3.1-70b"), ("gpu", "l40s"), ("seq_len", "512"), ("global_batch", "16")];
+            let run = Run::default().with_texts(&edits).unwrap().with_texts(&[("stack", "hf-trainer"), ("tp", "1")]);
+            let run = run.unwrap().with_texts(&[("pp", "1"), ("adapter.method", "qlora"), ("gpus", "2")]).unwrap();
+            Scenario::new(&run.with_texts(set).unwrap()).unwrap()
+        };
+        let sharded = scenario(&[("zero", "3"), ("micro_batch", "8")]);
+        let alone = scenario(&[("gpus", "1"), ("zero", "0"), ("micro_batch", "8")]);
+        assert_eq!(units_of_adapters(&sharded, 0), Some(80.0 * 15.0));
+        for other in [&alone, &scenario(&[("adapter.method", ""), ("zero", "3")])] {
+            assert_eq!(units_of_adapters(other, 0), None);
+        }
+        let pass = |scenario: &Scenario| host(scenario, scenario.software.launches.unwrap(), 0).0;
+        let unit = sharded.fitted.of(Constant::Unit);
+        assert!((pass(&sharded) - pass(&alone) - 1200.0 * unit).abs() < 1e-9);
     }
 }

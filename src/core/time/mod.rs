@@ -31,6 +31,7 @@ pub use kernel_class::{KernelClass, NamedKernel};
 pub use kernel_times::{KernelPass, KernelTimes};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
 pub(crate) use launches::eager_gap_formula;
+pub use launches::units_of_adapters;
 pub(crate) use layer::{attention_seconds, gap};
 pub use range::{
     BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OTHER_HOST, OpenField, Products, RANGES, REACH, RangeOf, RangePart,

@@ -8,7 +8,7 @@ use crate::views::View;
 use crate::words::of_microbatches;
 use shardscope_core::cluster::Link;
 use shardscope_core::run::Recompute;
-use shardscope_core::time::{PartKind, Step, executed_flops};
+use shardscope_core::time::{PartKind, Step, executed_flops, units_of_adapters};
 use shardscope_core::traffic::Traffic;
 use shardscope_core::units::show_flops;
 
@@ -195,7 +195,13 @@ fn note(evaluation: &Evaluation, part: PartKind, share: f64) -> Message {
         PartKind::Recompute if run.recompute == Recompute::None => t!("none in this run"),
         PartKind::Recompute => run.recompute.words(),
         PartKind::Launches if scenario.software.graphs.any() => t!("CUDA graphs"),
-        PartKind::Launches => t!("not hidden behind kernels"),
+        PartKind::Launches => match units_of_adapters(scenario, 0) {
+            Some(units) => t!(
+                "gathering {units} units of FSDP a pass, as each matrix of an adapter is one",
+                units = significant(units, 4)
+            ),
+            None => t!("not hidden behind kernels"),
+        },
         PartKind::Bubble if layout.pp == 1 => t!("none in this run"),
         PartKind::Bubble => t!(
             "{schedule}, {ranks} ranks, {microbatches}",

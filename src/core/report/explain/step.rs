@@ -12,12 +12,13 @@ use crate::explain::symbols::{
 use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::message::Message;
 use crate::model::Mixer;
-use crate::run::{Multiplier, ReferencePlace, Scenario};
+use crate::run::{Constant, Multiplier, ReferencePlace, Scenario};
 use crate::source::FMS_ACCELERATION;
 use crate::t;
 use crate::time::{
     Clock, ComputePeak, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Rates, attention_seconds, eager_gap_formula, family,
     gap, gemm_formula, loading, routed_gap_formula, routed_host, stage_loading, step_end, through_memory, together,
+    units_of_adapters,
 };
 use crate::traffic::HeldParameters;
 use crate::units::{Seconds, show_seconds, significant};
@@ -167,7 +168,16 @@ fn host_gaps(scenario: &Scenario, rates: &Rates, value: f64) -> Term {
     let term = seconds("G", "gaps that the host leaves", value);
     if scenario.software.launches.is_some() {
         let gap = || eager_gap_formula(scenario).unwrap_or(Written::number(0.0));
-        return term.added_up(gap).from(&FMS_ACCELERATION, "launches of eager programs, fitted");
+        let term = term.added_up(gap).from(&FMS_ACCELERATION, "launches of eager programs, fitted");
+        return match units_of_adapters(scenario, 0) {
+            Some(units) => term.note(t!(
+                "H: FSDP gathers {units} units a pass, as each matrix of an adapter is one (PEFT), and each takes the \
+                    host {each}",
+                units = significant(units, 4),
+                each = show_seconds(Seconds(scenario.fitted.of(Constant::Unit)))
+            )),
+            None => term,
+        };
     }
     let term = term.from(HOST_PER_LAYER.source, HOST_PER_LAYER.place);
     if scenario.model.moe.is_some() {
