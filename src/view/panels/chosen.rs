@@ -1,6 +1,7 @@
 //! Origin of the layout: chosen by the search under the present settings, or where else it is from; and changes that
 //! would do where nothing fits.
 
+use super::suggest::sets;
 use crate::prelude::*;
 use crate::words;
 use shardscope_core::advice::fit::label;
@@ -265,17 +266,23 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
         _ => t!("Out of memory: {missing} are missing, even with full recomputation.", missing),
     };
     let buttons = buttons(failure);
-    let none = buttons.is_empty().then(|| inline(t!("Nothing that was tried fits.")));
-    let after: Node = buttons.into_iter().chain(none).flat_map(|one| [text(" "), one]).collect();
+    let after = if buttons.is_empty() {
+        t!("Nothing that was tried fits.")
+    } else {
+        t!("Each chooses the layout anew: parallel sizes, ZeRO, micro-batch, recomputation.")
+    };
+    let after: Node = buttons.into_iter().chain([inline(after)]).flat_map(|one| [text(" "), one]).collect();
     el("p", &[("class", "issue error unfit")], &[inline(words), after])
 }
 
 /// The buttons: more GPUs, adapters, a shorter sequence.
 fn buttons(failure: &Failure) -> Vec<Node> {
     let button = |choice: &LadderChoice, words: Message| {
-        let peak = MemoryUnit::Gib.show(choice.figures.peak.bytes);
-        let title =
-            t!("{layout}: {peak}; a press chooses the fastest layout that fits", layout = sizes(&choice.run), peak);
+        let title = t!(
+            "{settings}: {peak}; or the fastest layout that fits, which is chosen after the press",
+            settings = sets(&choice.run, &failure.run),
+            peak = MemoryUnit::Gib.show(choice.figures.peak.bytes)
+        );
         apply("fix", asked(&failure.run, &choice.run), title, words)
     };
     let more = failure.gpus.iter().map(|choice| {
@@ -321,11 +328,6 @@ fn buttons(failure: &Failure) -> Vec<Node> {
     more.chain(adapters).chain(shorter).collect()
 }
 
-/// "TP 8 · PP 4".
-fn sizes(run: &Run) -> Message {
-    super::suggest::brief(run, run)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,6 +339,38 @@ mod tests {
 
     fn whose(origin: LayoutOrigin, outcome: Option<&LadderEnd>, gain: Option<f64>) -> Node {
         chip(&Whose { origin, waits: false, outcome, gain, peak: None, of_link: false })
+    }
+
+    /// Runs that fit nowhere as they are set: the words and the title of each way out name every setting in which the
+    /// layout that was found differs from the page's, and the press sets those of them that are no layout.
+    #[test]
+    fn a_way_out_names_all_that_it_sets() {
+        let mut buttons_seen = 0;
+        for edits in [
+            [("gpus", "1"), ("model", "llama-3.1-8b"), ("gpu", "h100-sxm-80gb"), ("seq_len", "8192")],
+            [("gpus", "1"), ("model", "llama-3.1-70b"), ("gpu", "l40s"), ("adapter.method", "qlora")],
+            [("gpus", "8"), ("model", "llama-3.1-70b"), ("gpu", "a100-sxm-80gb"), ("seq_len", "8192")],
+            [("gpus", "2"), ("model", "llama-3.1-8b"), ("gpu", "rtx-4090"), ("seq_len", "4096")],
+        ] {
+            let run = Run::example().with_texts(&edits).unwrap().with_texts(&[("tp", "1"), ("pp", "1")]).unwrap();
+            let LadderEnd::Failed(failure) = climbed(&run) else { continue };
+            let ways = failure.gpus.iter().chain(&failure.adapters).chain(&failure.shorter);
+            let buttons = buttons(&failure);
+            assert_eq!(buttons.len(), ways.clone().count());
+            for (choice, button) in ways.zip(buttons) {
+                let html = button.to_html();
+                for (key, _) in choice.run.differences(&failure.run) {
+                    let label = shardscope_core::run::registry::field(&key).unwrap().label;
+                    assert!(html.contains(label), "{key} {html}");
+                }
+                let [Action::Apply(set)] = &button.actions()[..] else { panic!("{html}") };
+                let after = failure.run.with_texts(set).unwrap();
+                assert!(!differs_in_layout(&after, &failure.run), "{set:?}");
+                assert!(asked(&after, &choice.run).is_empty(), "{set:?}");
+                buttons_seen += 1;
+            }
+        }
+        assert!(buttons_seen > 5, "{buttons_seen}");
     }
 
     /// DeepSeek-V3 with `DualPipe` and a batch of 256 on 2,048 H800: the warning's fix sets the batch that the card

@@ -10,6 +10,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::PanelsTab;
 use crate::words;
+use shardscope_core::diagnose::differences as settings_in_words;
 use shardscope_core::pipeline::release::needed_release;
 use shardscope_core::report::{report, work};
 use shardscope_core::rl::{TOLD_APART, predict};
@@ -169,6 +170,11 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     Message::joined(" · ", parts)
 }
 
+/// What a press that makes `run` the page's in place of `own` sets: "Sets ZeRO stage 3, Micro-batch size 8".
+pub(super) fn sets(run: &Run, own: &Run) -> Message {
+    t!("Sets {settings}", settings = Message::joined(", ", settings_in_words(run, own)))
+}
+
 /// More GPUs than the Run has: no layout fits on its own as it is set.
 const MORE_GPUS: &str = "Fewest GPUs with these settings";
 
@@ -206,6 +212,8 @@ struct Card {
     kind: (&'static str, &'static str),
     /// The layout.
     run: Arc<Run>,
+    /// All settings that it has other than the page's.
+    sets: Message,
     name: Message,
     /// The figure that gains, its field in a report, and whose it is.
     figure: Message,
@@ -223,11 +231,8 @@ impl Card {
         let (kind, colour) = self.kind;
         let (class, mark) = words::sign(self.verdict.0);
         // A gain that may be none is not offered as one.
-        let used = if self.gain == Gain::Equal {
-            Node::none()
-        } else {
-            load("main", &self.run, self.name.clone(), &[text("Use")])
-        };
+        let used =
+            if self.gain == Gain::Equal { Node::none() } else { load("main", &self.run, self.sets, &[text("Use")]) };
         let compare = el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(&self.run))));
         let verdict = el("span", &[("class", class)], &[leaf("b", "mark", mark), leaf("b", "word", self.verdict.1)]);
         let cells = [
@@ -308,9 +313,10 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let name = brief(&better.run, own);
     let gpus = strong(gpus_words(better.run.gpus)).reports("gpus", &scope);
     let (fits, time) = (words::fits(&figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
-    let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name.clone(), fits, time);
+    let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name, fits, time);
     let rest = Message::joined(" ", [rest, why_not_fewer(own, better.run.gpus)]);
-    let take = load("", &keeping_budget(own, better.run.clone()), name, &[text("Use")]);
+    let taken = keeping_budget(own, better.run.clone());
+    let take = load("", &taken, sets(&taken, own), &[text("Use")]);
     // The Run fits on its own GPUs by the cards above.
     let what = if better.run.gpus > own.gpus { MORE_GPUS } else { "Fewest GPUs" };
     let parts = [text(what), text(": "), gpus, text(" "), inline(rest), text(" "), take];
@@ -468,10 +474,12 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
     let better = &shown;
     let (figure, saved, verdict) = headline(evaluation, step_s, better, unit);
     let changed = changes(&better.run, own).into_iter().filter(|change| !FOLLOW.contains(&change.field.key)).count();
+    let run = keeping_budget(own, better.run.clone());
     Card {
         gain: better.gain,
+        sets: sets(&run, own),
         kind: if is_own { SHORTENED } else { kind(better.gain, changed == 1, better.run.gpus > own.gpus) },
-        run: Arc::new(keeping_budget(own, better.run.clone())),
+        run: Arc::new(run),
         name,
         figure,
         field: match better.gain {
