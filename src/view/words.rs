@@ -13,6 +13,8 @@ use shardscope_core::search::can_run;
 
 /// The word for what is tight with an estimate above the memory.
 pub const MAY_RUN_OUT: &str = "May run out";
+/// The word for what fits by its need where the software does not run it.
+const WOULD_FIT: &str = "Would fit";
 /// The word for what does not fit.
 pub const OUT: &str = "Out of memory";
 
@@ -161,6 +163,30 @@ pub fn schedule(run: &Run) -> Message {
 pub fn unable(run: &Run) -> Option<Message> {
     let is_run = can_run(run) && run.is_adapted_by_its_software();
     (!is_run).then(|| not_in(run.stack.preset_row()))
+}
+
+/// What the software of `run` does not run of it, in a sentence without its end; none where it runs all, and of a
+/// published run, which ran.
+pub fn why_unable(run: &Run) -> Option<Message> {
+    if published(run).is_some() {
+        return None;
+    }
+    let adapters = || {
+        let software = run.stack.preset_row().choice.label;
+        (!run.is_adapted_by_its_software()).then(|| t!("{software} trains no adapters", software))
+    };
+    shardscope_core::pipeline::able::why_unable(run).or_else(adapters)
+}
+
+/// Class, sign and word of the verdict on the fullest rank of `run`, which needs `peak`: what its software does not run
+/// is not said to fit.
+pub fn verdict_of(run: &Run, peak: &Peak) -> (&'static str, &'static str, &'static str) {
+    let (class, mark) = sign(peak.verdict);
+    if peak.verdict == Verdict::Fits && why_unable(run).is_some() {
+        let (class, mark) = sign(Verdict::Tight);
+        return (class, mark, WOULD_FIT);
+    }
+    (class, mark, outlook(peak))
 }
 
 /// Says that the software of `run` does not run the schedule that `set` makes of it; none where it does.

@@ -1,8 +1,10 @@
 //! Layouts that the named software can run.
 
 use super::families::interleaved::{takes_group, takes_rounds};
+use crate::message::{Message, verbatim};
 use crate::run::presets::{CombinedCuts, Stack, Trainer};
-use crate::run::{Run, Schedule};
+use crate::run::{OneOf, Run, Schedule};
+use crate::t;
 
 /// True if `stack` runs a pipeline of `pp` ranks under this schedule and ZeRO stage.
 pub(crate) fn pipes(stack: &Stack, pp: u64, schedule: Schedule, zero: u64) -> bool {
@@ -113,6 +115,40 @@ pub(crate) fn unable(run: &Run) -> Option<Unable> {
         (combines(stack, CombinedCuts { tp, cp, ep, etp, zero, exchange }), Unable::Together),
     ];
     checks.into_iter().find_map(|(runs, what)| (!runs).then_some(what))
+}
+
+/// What the software of `run` does not run of its layout, in a sentence without its end; none where it runs all.
+pub fn why_unable(run: &Run) -> Option<Message> {
+    let software = verbatim(run.stack.preset_row().choice.label);
+    let has_no = |way: &'static str, software: Message| {
+        t!("{software} has no {way} for this training", software, way = Message::plain(way))
+    };
+    Some(match unable(run)? {
+        Unable::Pipeline => t!("{software} runs no pipeline", software),
+        Unable::Schedule => {
+            t!("{software} does not run {schedule}", software, schedule = Message::plain(run.schedule.choice().label))
+        }
+        Unable::Microbatches => t!(
+            "{software} does not run {schedule} with this number of micro-batches",
+            software,
+            schedule = Message::plain(run.schedule.choice().label)
+        ),
+        Unable::Stages => t!(
+            "{software} does not cut {layers} layers evenly over {stages} stages",
+            software,
+            layers = run.model.resolve().map_or(0, |model| model.layers),
+            stages = run.schedule.stages(run)
+        ),
+        Unable::Zero { most } => t!("{software} has ZeRO stages up to {most}", software, most),
+        Unable::ZeroOfPipeline { most } => {
+            t!("{software} has ZeRO stages up to {most} under a pipeline", software, most)
+        }
+        Unable::Tensor => has_no("tensor parallelism", software),
+        Unable::Context => has_no("context parallelism", software),
+        Unable::Experts => has_no("expert parallelism", software),
+        Unable::TensorOfBase => t!("no software is known that cuts a quantised base by tensor parallelism"),
+        Unable::Together => t!("{software} does not run these sizes together", software),
+    })
 }
 
 /// True if the software of `run` runs its schedule, with its micro-batches and its stages.

@@ -6,7 +6,7 @@ use crate::memory::host::HostMemory;
 use crate::memory::{REFERENCE_MODEL, Verdict};
 use crate::message::{Message, verbatim};
 use crate::pipeline::Stats;
-use crate::pipeline::able::{Unable, unable};
+use crate::pipeline::able::{Unable, unable, why_unable};
 use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
 use crate::run::follow::{CUTS, TUNES};
@@ -78,77 +78,24 @@ pub(super) fn reference_too_large(memory: &Memory) -> Option<Issue> {
 /// micro-batches have warnings beside their schedule.
 pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
-    let stack = run.stack.preset_row();
-    let software = verbatim(stack.choice.label);
-    let (field, message) = match unable(run)? {
+    let (field, most) = match unable(run)? {
         Unable::Microbatches => return None,
         // Weight shards under a pipeline have a warning beside their field.
         Unable::ZeroOfPipeline { .. } if run.zero == 3 => return None,
-        Unable::Pipeline => ("pp", t!("{software} runs no pipeline: the figures are what one would take", software)),
-        Unable::Schedule => {
-            let schedule = Message::plain(run.schedule.choice().label);
-            let message =
-                t!("{software} does not run {schedule}: the figures are what it would take", software, schedule);
-            ("schedule", message)
-        }
-        Unable::Stages => {
-            let (layers, stages) = (scenario.model.layers, run.schedule.stages(run));
-            let message = t!(
-                "{software} does not cut {layers} layers evenly over {stages} stages: the figures are what it would \
-                    take",
-                software,
-                layers,
-                stages
-            );
-            (if run.virtual_stages > 1 { "virtual_stages" } else { "pp" }, message)
-        }
-        Unable::Zero { most } => {
-            let message = t!(
-                "{software} has ZeRO stages up to {most}: the figures are what stage {zero} would take",
-                software,
-                most,
-                zero = run.zero
-            );
-            return Some(Issue::warning("zero", message).with_fix("zero", most));
-        }
-        Unable::ZeroOfPipeline { most } => {
-            let message = t!(
-                "{software} has ZeRO stages up to {most} under a pipeline: the figures are what stage {zero} would \
-                    take",
-                software,
-                most,
-                zero = run.zero
-            );
-            return Some(Issue::warning("zero", message).with_fix("zero", most));
-        }
-        Unable::Tensor => ("tp", one_way(software, "tensor parallelism", layout.tp)),
-        Unable::Context => ("cp", one_way(software, "context parallelism", layout.cp)),
-        Unable::Experts => ("ep", one_way(software, "expert parallelism", layout.ep)),
-        Unable::TensorOfBase => {
-            let message = t!(
-                "no software is known that cuts a quantised base by tensor parallelism: the figures are what TP {tp} \
-                    would take",
-                tp = layout.tp
-            );
-            ("tp", message)
-        }
-        Unable::Together => {
-            let message =
-                t!("{software} does not run these sizes together: the figures are what they would take", software);
-            (if layout.ep > 1 { "ep" } else { "cp" }, message)
-        }
+        Unable::Zero { most } | Unable::ZeroOfPipeline { most } => ("zero", Some(most)),
+        Unable::Pipeline => ("pp", None),
+        Unable::Schedule => ("schedule", None),
+        Unable::Stages => (if run.virtual_stages > 1 { "virtual_stages" } else { "pp" }, None),
+        Unable::Tensor | Unable::TensorOfBase => ("tp", None),
+        Unable::Context => ("cp", None),
+        Unable::Experts => ("ep", None),
+        Unable::Together => (if layout.ep > 1 { "ep" } else { "cp" }, None),
     };
-    Some(Issue::warning(field, message))
-}
-
-/// Says that `software` has no such `way` to cut a model, of which the Run has `size`.
-fn one_way(software: Message, way: &'static str, size: u64) -> Message {
-    t!(
-        "{software} has no {way} for this training: the figures are what size {size} would take",
-        software,
-        way = Message::plain(way),
-        size
-    )
+    let issue = Issue::warning(field, t!("{why}: the figures are what it would take", why = why_unable(run)?));
+    Some(match most {
+        Some(most) => issue.with_fix("zero", most),
+        None => issue,
+    })
 }
 
 /// Says that the software of the Run has no adapters: the figures are what they would take. The fix is software that

@@ -93,16 +93,13 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
     let plain =
         |x, y, size, said: &Message| line((x, y), size, [("font-weight", "400"), ("fill", &muted)], said, catalogue);
     let memory = &report.memory;
-    let (_, mark) = words::sign(memory.verdict);
+    let (_, mark, verdict) = words::verdict_of(run, &memory.peak());
     let tokens = budget_tokens(run);
     let hours = tokens / report.step.tokens_per_s / 3600.0 * evaluation.scenario.layout.gpus as f64;
     let cost = money(&sign(run), hours * run.own_price().unwrap_or(PRICE));
     let (peak, capacity) = (unit.number(memory.peak_bytes), unit.show(memory.capacity_bytes));
     let figures = [
-        (
-            t!("{sign}{verdict}", sign = mark, verdict = words::outlook(&memory.peak())),
-            t!("{peak} of {capacity}", peak, capacity),
-        ),
+        (t!("{sign}{verdict}", sign = mark, verdict), t!("{peak} of {capacity}", peak, capacity)),
         (verbatim(show_seconds(report.step.time_s)), t!("a step")),
         (verbatim(show_percent(report.step.mfu)), verbatim("MFU")),
         (verbatim(cost), t!("for {tokens} tokens", tokens = show_tokens(tokens))),

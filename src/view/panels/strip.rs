@@ -251,12 +251,12 @@ fn value((number, unit): &Part, field: &'static str, scope: &Scope) -> Node {
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity; of a run that is known
 /// to have run, what the verdict leaves out. `of`: whose it is, where it is not of the Run as entered.
 fn memory(run: &Run, memory: &Memory, unit: MemoryUnit, of: Option<Message>) -> Node {
-    let (class, mark) = words::sign(memory.verdict);
     let peak = memory.peak();
+    let (class, mark, word) = words::verdict_of(run, &peak);
     let (capacity, whose) = (memory.capacity_bytes, Scope::run());
     let value = [
         leaf("span", "mark", mark),
-        leaf("span", "word", words::outlook(&peak)),
+        leaf("span", "word", word),
         text(" "),
         strong(verbatim(unit.number(memory.peak_bytes))).reports("memory.peak_bytes", &Scope::run()),
         behind(&t!("of {capacity}", capacity = whose.says("memory.capacity_bytes", unit.show(capacity)))),
@@ -289,6 +289,11 @@ fn memory(run: &Run, memory: &Memory, unit: MemoryUnit, of: Option<Message>) -> 
         Some(phase) => t!("Memory of the fullest phase: {phase}", phase = phase.name),
         None => t!("Memory of the fullest GPU, rank {rank}", rank = memory.peak_stage),
     });
+    // That it cannot run stands before what it would need.
+    let likely = match words::why_unable(run) {
+        Some(why) => t!("{why}; {likely}", why, likely),
+        None => likely,
+    };
     let mut cells = vec![
         leaf("span", "name", name),
         el("span", &[("class", "value")], &value),
@@ -843,6 +848,28 @@ mod tests {
             assert_eq!(shown.marked_figures(), own.marked_figures());
         }
         assert_eq!(strip_instead(&Instead::Nothing, &evaluation.report, MemoryUnit::Gib), Node::none());
+    }
+
+    /// What the software does not run is never green: the figure says first what it does not run. A layout that it
+    /// runs, and a published run, say nothing of the kind.
+    #[test]
+    fn a_layout_that_the_software_does_not_run_is_not_said_to_fit() {
+        let shown = |set: &[(&str, &str)]| {
+            let run = Run::example().with_texts(set).unwrap();
+            let report = evaluate(&run).unwrap().report;
+            (strip(&run, &report, MemoryUnit::Gib).to_html(), report.memory.verdict)
+        };
+        let tuned = [("stack", "hf-trainer"), ("adapter.method", "lora"), ("gpus", "8"), ("seq_len", "512")];
+        let (html, verdict) = shown(&[tuned.as_slice(), &[("tp", "2"), ("pp", "4")]].concat());
+        assert_eq!(verdict, Verdict::Fits);
+        // Before what it would need, and the range of that.
+        assert!(html.contains("PEFT runs no pipeline; "), "{html}");
+        assert!(html.contains("Would fit") && !html.contains("verdict fits"), "{html}");
+        let (html, _) = shown(&[tuned.as_slice(), &[("tp", "1"), ("pp", "1")]].concat());
+        assert!(html.contains("verdict fits") && !html.contains("runs no"), "{html}");
+        for published in shardscope_core::run::presets::PUBLISHED {
+            assert_eq!(words::why_unable(&published.run()), None, "{}", published.id);
+        }
     }
 
     /// A step of reinforcement learning generates, scores and trains: the key figures are of all of it, and the price
