@@ -6,9 +6,9 @@ use crate::prelude::*;
 use shardscope_core::advice::fit::{called, shown};
 use shardscope_core::issue::Issue;
 use shardscope_core::report::with_schedule;
-use shardscope_core::run::Value;
 use shardscope_core::run::follow::{following, with_following};
 use shardscope_core::run::registry::{FIELDS, Field, Slot, clear_parts, field};
+use shardscope_core::run::{Choice, Selective, Value};
 use shardscope_core::search::paired::with_pairs;
 
 /// Keys of fields and the texts that set them.
@@ -40,6 +40,17 @@ pub fn choose(before: &Run, field: &Field, value: &Value, origin: LayoutOrigin, 
         let set = following(before, &run, field.key, follows);
         run.with_texts(&set).unwrap_or(run)
     });
+    let notice = along(before, &run, field);
+    AfterChoice { run, notice }
+}
+
+/// `run`, in which a text was taken into `field` after `before`, with the settings that follow it.
+pub fn typed(before: &Run, field: &Field, run: Run) -> AfterChoice {
+    let set = following(before, &run, field.key, true);
+    if set.is_empty() {
+        return AfterChoice { run, notice: None };
+    }
+    let run = run.with_texts(&set).unwrap_or(run);
     let notice = along(before, &run, field);
     AfterChoice { run, notice }
 }
@@ -119,7 +130,7 @@ fn along(before: &Run, after: &Run, chosen: &Field) -> Option<Issue> {
 fn label(field: &Field, run: &Run) -> Message {
     let id = field.text(run).unwrap_or_default();
     let Slot::Choice { options, .. } = &field.slot else {
-        return verbatim(id);
+        return Message::joined(" ", [called(field), verbatim(id)]);
     };
     match options().into_iter().find(|option| option.id == id) {
         Some(option) => Message::plain(option.label),
@@ -127,6 +138,21 @@ fn label(field: &Field, run: &Run) -> Message {
         None => Message::plain(field.label),
     }
 }
+
+/// The label of `option` of a list in `run`: what its software makes of selective recomputation is said there.
+pub fn label_in(run: &Run, field: &Field, option: Choice) -> &'static str {
+    if field.key != "recompute" || option.id != SELECTIVE {
+        return option.label;
+    }
+    match run.software().selective {
+        Selective::CoreAttention => "selective (attention core)",
+        Selective::Operators => "selective (every second product)",
+        Selective::Layers => "selective (whole layers, as full)",
+    }
+}
+
+/// The id of selective recomputation.
+const SELECTIVE: &str = "selective";
 
 /// Chunks per rank where the schedule of `run` fixes more than one, and the schedule's name.
 pub fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
@@ -143,6 +169,24 @@ mod tests {
     fn after(before: &Run, key: &str, id: &str) -> AfterChoice {
         let value = if id.is_empty() { Value::Null } else { Value::Text(id.to_owned()) };
         choose(before, field(key).unwrap(), &value, LayoutOrigin::Chosen, true)
+    }
+
+    /// The list of recomputation says what the software drops: PyTorch's FSDP wraps whole layers, torchtitan's "op"
+    /// keeps every second product, Megatron-LM drops the core of attention. Two entries that do the same say so.
+    #[test]
+    fn the_list_of_recomputation_says_what_the_software_does() {
+        for (stack, words) in
+            [("fsdp2", "whole layers"), ("torchtitan", "every second product"), ("megatron-2025", "attention core")]
+        {
+            let run = Run::example().with_texts(&[("stack", stack), ("recompute", "selective")]).unwrap();
+            let field = field("recompute").unwrap();
+            let Slot::Choice { options, .. } = &field.slot else { panic!() };
+            let shown = options().into_iter().map(|option| (option.id, label_in(&run, field, option)));
+            let of: std::collections::BTreeMap<_, _> = shown.collect();
+            assert!(of["selective"].contains(words), "{stack} {of:?}");
+            let full = Run { recompute: shardscope_core::run::Recompute::Full, ..run.clone() };
+            assert_eq!(run.recomputed() == full.recomputed(), of["selective"].contains("as full"), "{stack}");
+        }
     }
 
     /// The choices of the sentence and the column, each from runs of several kinds: a notice names every setting that

@@ -445,7 +445,7 @@ impl Recompute {
 /// Recomputation by its name, of the first n layers, or of modules: three settings of which the last one set counts.
 const WHOLE: [(Recompute, Choice); 4] = [
     (Recompute::None, Choice { id: "none", label: "none" }),
-    (Recompute::Selective, Choice { id: "selective", label: "selective (attention)" }),
+    (Recompute::Selective, Choice { id: "selective", label: "selective" }),
     (Recompute::OpSelective, Choice { id: "op-selective", label: "between products (torchtitan)" }),
     (Recompute::Full, Choice { id: "full", label: "full" }),
 ];

@@ -48,6 +48,7 @@ pub fn following(before: &Run, run: &Run, key: &str, chooses: bool) -> Set {
             };
             implied.iter().filter(|one| kept(one)).cloned().chain(gone).collect()
         }
+        "gpus" => batch_of_gpus(before, run),
         _ => Set::new(),
     }
 }
@@ -102,6 +103,15 @@ fn is_changed(run: &Run, key: &str) -> bool {
 /// The text of a field of `run`.
 fn text(run: &Run, key: &str) -> Option<String> {
     field(key)?.text(run)
+}
+
+/// The batch that adapters brought with them, where it stands and other GPUs bring another: it does not matter whether
+/// the adapters or the GPUs were chosen first.
+fn batch_of_gpus(before: &Run, run: &Run) -> Set {
+    let is_adapted = before.adapter.method.is_some() && before.adapter.method == run.adapter.method;
+    let [was, now] = [before, run].map(batch);
+    let stands = before.global_batch == was && run.global_batch == was;
+    if is_adapted && stands && was != now { vec![("global_batch", now.to_string())] } else { Set::new() }
 }
 
 /// Sequences of a batch that a fine-tuning on the GPUs of `run` begins with: software without pipelines and tensor
@@ -259,6 +269,29 @@ mod tests {
         let adapted = Run::default().with_texts(&[("adapter.method", "lora")]).unwrap();
         let other = owned(&[("adapter.method", "qlora")]);
         assert_eq!(with_following(&adapted, other.clone()), other);
+    }
+
+    /// `QLoRA` of 70 B parameters on one GPU: whatever is chosen first, adapters, model, kind or number of GPUs, and as
+    /// one line, it is one run. A batch that somebody set stays.
+    #[test]
+    fn adapters_and_gpus_lead_to_one_run_in_any_order() {
+        let choices = [("adapter.method", "qlora"), ("gpus", "1"), ("model", "llama-3.1-70b"), ("gpu", "l40s")];
+        let before = Run::example();
+        let line = choices.map(|(key, text)| (key, text.to_owned())).to_vec();
+        let typed = before.with_texts(&with_following(&before, line)).unwrap();
+        assert_eq!((typed.global_batch, typed.seq_len), (16, 512));
+        for from in 0..choices.len() {
+            let mut run = before.clone();
+            for (key, text) in choices.iter().cycle().skip(from).take(choices.len()) {
+                let chosen = run.with_texts(&[(*key, *text)]).unwrap();
+                run = chosen.with_texts(&following(&run, &chosen, key, true)).unwrap();
+            }
+            assert_eq!(run, typed, "{from}");
+        }
+        let own = Run { global_batch: 48, gpus: 64, ..typed.clone() };
+        assert!(following(&own, &Run { gpus: 1, ..own.clone() }, "gpus", true).is_empty());
+        let whole = Run { global_batch: 64, ..before.clone() };
+        assert!(following(&whole, &Run { gpus: 8, ..whole.clone() }, "gpus", true).is_empty());
     }
 
     /// DeepSeek-V3, section 3.3: fp8; section 3.2.3: norms and up-projections are recomputed.

@@ -4,7 +4,7 @@ use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, Value};
 use crate::core::t;
-use crate::view::choose::{AfterChoice, choose};
+use crate::view::choose::{AfterChoice, choose, label_in};
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::state::State;
@@ -53,8 +53,13 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
         state.told.set(notice.map(|notice| (run.clone(), notice)));
         state.run.set(run);
     };
-    let option = move |Choice { id, label }: Choice| {
-        view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{say(label)}</option> }
+    let option = move |option: Choice| {
+        let Choice { id, .. } = option;
+        let label = match field.key {
+            "recompute" => text(move || translated(state.run.with(|run| label_in(run, field, option)))),
+            _ => say(option.label),
+        };
+        view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{label}</option> }
     };
     let hidden = flag(move || !unset() && field.key != ADAPTER);
     // Where there is no room for the name, the title has it.

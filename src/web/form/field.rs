@@ -5,6 +5,7 @@ use crate::core::message::Message;
 use crate::core::run::Value;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::t;
+use crate::view::choose::{self, AfterChoice};
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
@@ -338,18 +339,27 @@ pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), Mes
     // A count may come with its kind: "2048 H800".
     let named = || state.run.with_untracked(|run| run.with_gpus_named(text));
     if let Some(run) = (field.key == "gpus").then(named).flatten() {
-        if state.run.with_untracked(|now| *now != run) {
-            state.run.set(run);
-        }
+        take(state, field, run);
         return Ok(());
     }
     let value = field.parse(text)?;
     let mut run = state.run.get_untracked();
     field.set(&mut run, &value)?;
-    if state.run.with_untracked(|now| *now != run) {
-        state.run.set(run);
-    }
+    take(state, field, run);
     Ok(())
+}
+
+/// Shows `run`, into which a text of `field` was taken, with what follows it, which a notice names.
+fn take(state: State, field: &'static Field, run: Run) {
+    let before = state.run.get_untracked();
+    if before == run {
+        return;
+    }
+    let AfterChoice { run, notice } = choose::typed(&before, field, run);
+    if let Some(notice) = notice {
+        state.told.set(Some((run.clone(), notice)));
+    }
+    state.run.set(run);
 }
 
 fn toggle(state: State, field: &'static Field) -> impl IntoView {
