@@ -1,8 +1,8 @@
 //! A run as people type it in one line: "70B QLoRA on 1x L40S", "405B, 2048 H100, batch 2k, TP 8".
 
-use super::Run;
-use super::presets::{GPUS, MODELS, gpu_called, model};
+use super::presets::{GPUS, GpuPreset, MODELS, gpu_called, model};
 use super::registry::{Slot, field};
+use super::{Choice, Run};
 use crate::units::{parse_count, parse_number};
 
 /// Words that say nothing of a setting.
@@ -156,20 +156,32 @@ fn gigabytes(rest: &[String]) -> Option<(f64, usize)> {
     Some((word.parse().ok()?, 2))
 }
 
+/// Kinds of GPUs that have the memory which the first words name, "48 GB card", in the order of the page, and how many
+/// words that are.
+fn of_size(rest: &[String]) -> Option<(Vec<&'static GpuPreset>, usize)> {
+    let (size, words) = gigabytes(rest)?;
+    rest.get(words).filter(|word| CARDS.contains(&word.as_str()))?;
+    let kinds: Vec<_> = GPUS.iter().filter(|preset| (preset.gpu.memory.gib() - size).abs() < 0.5).collect();
+    (!kinds.is_empty()).then_some((kinds, words + 1))
+}
+
 /// GPUs by the size of their memory, with or without their number: "one 48 GB card". Of the kinds of that size the
 /// first in the order of the page is meant.
 fn by_memory(rest: &[String]) -> Option<Named> {
-    let of_size = |rest: &[String]| {
-        let (size, words) = gigabytes(rest)?;
-        rest.get(words).filter(|word| CARDS.contains(&word.as_str()))?;
-        let preset = GPUS.iter().find(|preset| (preset.gpu.memory.gib() - size).abs() < 0.5)?;
-        Some((preset.choice.id, words + 1))
-    };
-    let counted = parse_count(&rest[0]).and_then(|_| of_size(&rest[1..]));
+    let first = |rest: &[String]| of_size(rest).map(|(kinds, words)| (kinds[0].choice.id, words));
+    let counted = parse_count(&rest[0]).and_then(|_| first(&rest[1..]));
     match counted {
         Some((gpu, words)) => Some((vec![("gpus", rest[0].clone()), ("gpu", gpu.to_owned())], words + 1)),
-        None => of_size(rest).map(|(gpu, words)| one("gpu", gpu, words)),
+        None => first(rest).map(|(gpu, words)| one("gpu", gpu, words)),
     }
+}
+
+/// Kinds of GPUs that `text` names by the size of their memory alone: the one that is meant, then the others that have
+/// as much; empty where it names none so.
+pub fn kinds_of_size(text: &str) -> Vec<Choice> {
+    let words = words(text);
+    let found = (0..words.len()).find_map(|at| of_size(&words[at..]));
+    found.map_or_else(Vec::new, |(kinds, _)| kinds.iter().map(|preset| preset.choice).collect())
 }
 
 /// GPUs by kind, with or without their number, a model, a choice, or a setting by its name and its number: of the names

@@ -4,11 +4,11 @@
 use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
-use shardscope_core::run::Value;
 use shardscope_core::run::follow::with_following;
-use shardscope_core::run::phrase::{not_understood, settings_named};
+use shardscope_core::run::phrase::{kinds_of_size, not_understood, settings_named};
 use shardscope_core::run::presets::{GPUS, STACKS};
 use shardscope_core::run::registry::{Slot, field, plain};
+use shardscope_core::run::{Choice, Value};
 
 /// An answer: what people type for it, what it is called, and what opens it.
 struct SearchAnswer {
@@ -223,6 +223,33 @@ fn uneven_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
     }
 }
 
+/// Kinds of GPUs that are offered besides the one that is taken, at most.
+const OTHERS: usize = 3;
+
+/// Where `typed` names the GPU by its memory alone, the settings of `action` on the other kinds that have as much: each
+/// says so, and how many more there are.
+fn of_same_size(run: &Run, typed: &str, action: &Action) -> Vec<(Action, Message)> {
+    let (Action::Name(set) | Action::Apply(set)) = action else { return Vec::new() };
+    let kinds = kinds_of_size(typed);
+    let more = kinds.len().saturating_sub(1 + OTHERS);
+    let others = kinds.into_iter().skip(1).take(OTHERS).enumerate();
+    let of = |(at, kind): (usize, Choice)| {
+        let to = |(key, text): &(&'static str, String)| {
+            (*key, if *key == "gpu" { kind.id.to_owned() } else { text.clone() })
+        };
+        let set: Vec<_> = set.iter().map(to).collect();
+        let settings = said(&set, &run.with_texts(&set)?)?;
+        let title = if at + 1 == OTHERS && more > 0 {
+            t!("Another kind with as much memory: {settings} ({more} more kinds have it)", settings, more)
+        } else {
+            t!("Another kind with as much memory: {settings}", settings)
+        };
+        let action = if matches!(action, Action::Name(_)) { Action::Name(set) } else { Action::Apply(set) };
+        Some((action, title))
+    };
+    others.filter_map(of).collect()
+}
+
 /// Answers to `typed`, each a button that opens it; nothing where it asks for a setting alone. `translated`: a title in
 /// the language of the page, in which people may ask too.
 pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> String) -> Node {
@@ -238,10 +265,12 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
         el("li", &[], &[el("button", &[("class", "link")], &[text(title)]).on(action)])
     };
     let named = largest_named(run, &typed).or_else(|| uneven_named(run, &typed)).or_else(|| run_named(run, &typed));
-    let named = named.map(|(action, title)| button(action, title));
+    let others = named.as_ref().map_or_else(Vec::new, |(action, _)| of_same_size(run, &typed, action));
+    let others = others.into_iter().map(|(action, title)| button(action, title));
+    let named: Vec<Node> = named.map(|(action, title)| button(action, title)).into_iter().chain(others).collect();
     let found = ANSWERS.iter().filter(is_found).map(|answer| button((answer.opens)(), answer.title.into()));
     let unknown = || Some(leaf("li", "muted", t!("Not understood: {words}.", words = not_understood(&typed)?)));
-    let unknown = if named.is_none() && settings_named(run, &typed).is_none() { unknown() } else { None };
+    let unknown = if named.is_empty() && settings_named(run, &typed).is_none() { unknown() } else { None };
     let found: Vec<Node> = named.into_iter().chain(found).chain(unknown).collect();
     if found.is_empty() { Node::none() } else { el("ul", &[("class", "answers")], &found) }
 }
@@ -249,6 +278,32 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A GPU that is named by its memory alone: the row says which kind is taken, and rows below it set each of the
+    /// others of that size and nothing else. A kind that is named has none.
+    #[test]
+    fn other_kinds_of_the_same_memory_are_offered() {
+        let run = Run::example();
+        let view = answers(&run, "QLoRA 70B on one 48 GB card", str::to_owned);
+        let html = view.to_html();
+        assert!(html.contains("1 × L40S 48 GB") && html.contains("Another kind with as much memory"), "{html}");
+        let actions = view.actions().into_iter();
+        let sets: Vec<_> = actions
+            .filter_map(|action| if let Action::Name(set) = action { Some(set.clone()) } else { None })
+            .collect();
+        let kinds: Vec<&str> = sets.iter().map(|set| &*set.iter().find(|(key, _)| *key == "gpu").unwrap().1).collect();
+        assert!(kinds.len() > 2 && kinds[0] == "l40s", "{kinds:?}");
+        for (set, kind) in sets.iter().zip(&kinds) {
+            let gpu = GPUS.iter().find(|preset| preset.choice.id == *kind).unwrap();
+            assert!((gpu.gpu.memory.gib() - 48.0).abs() < 0.5 && html.contains(gpu.choice.label), "{kind}");
+            let others = |set: &[(&'static str, String)]| -> Vec<(&'static str, String)> {
+                set.iter().filter(|(key, _)| *key != "gpu").cloned().collect()
+            };
+            assert_eq!(others(set), others(&sets[0]));
+        }
+        let html = answers(&run, "70B QLoRA 1x L40S", str::to_owned).to_html();
+        assert!(!html.contains("Another kind"), "{html}");
+    }
 
     /// What people type for a question, and the view, the panel or the figure that has its answer.
     #[test]
