@@ -39,23 +39,24 @@ pub(crate) fn often_reduced(
     let (reduction, times, estimate) = fitting.unwrap_or(&later[0]);
     let gib = |bytes| MemoryUnit::Gib.show(bytes);
     let (often, need) = (scenario.reductions(), gib(estimate.peak().1));
+    let reduced = reduction.choice().label;
+    let later = match *times {
+        1 => t!("reduced {reduced}, it needs {need}", reduced, need),
+        times => t!("reduced {reduced}, it is {times} times and needs {need}", reduced, times, need),
+    };
     let message = if fitting.is_some() {
         t!(
             "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
-                refuses it); reduced {reduction}, it is {times} times and needs {need}",
+                refuses it); {later}",
             often,
-            reduction = reduction.choice().label,
-            times = *times,
-            need
+            later
         )
     } else {
         t!(
             "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
-                refuses it); reduced {reduction}, it is {times} times and needs {need}, more than {capacity} allow",
+                refuses it); {later}, more than {capacity} allow",
             often,
-            reduction = reduction.choice().label,
-            times = *times,
-            need,
+            later,
             capacity = gib(estimate.capacity)
         )
     };
@@ -116,6 +117,9 @@ mod tests {
             let fix = issues.next().unwrap().fix.as_ref();
             assert_eq!(fix.map(|fix| fix.set[0].1.as_str()), offered);
             assert_eq!(issues.next(), None);
+            // A step has one reduction once a step: that is not counted in words.
+            let words = warnings.iter().map(|w| w.message.to_string()).find(|words| words.contains("(Megatron-LM"));
+            assert!(!words.unwrap().contains(" 1 times"), "{offered:?}");
         }
     }
 

@@ -25,8 +25,8 @@ pub(super) fn line(answer: Option<&Option<Certificate>>) -> Node {
 /// The reasons why no bound applies to a kind of order.
 const NO_BOUND: &str = "The schedule never drains, holds several copies of the weights, or its ranks exchange ops.";
 
-/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer than that order its
-/// pipeline is at most: the rest of the step is no part of it.
+/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer its pipeline is at most than the
+/// shortest order that holds no more: the rest of the step is no part of it.
 /// Another limit of memory, another split or several copies of the weights may give a shorter order.
 pub(crate) fn words(certificate: &Certificate) -> Message {
     let (held, ops) = (held(certificate), ops(certificate));
@@ -37,10 +37,9 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
     } else {
         let gap = show_at_most(certificate.gap);
         t!(
-            "◇ Its pipeline is at most {gap} longer than the shortest order of these stages with {held}, the \
+            "◇ Its pipeline is within {gap} of the shortest order of these stages that holds as many activations, the \
                 backward {ops}",
             gap,
-            held,
             ops
         )
     };
@@ -99,6 +98,7 @@ pub(super) fn covered(certificate: &Certificate) -> Message {
         why
     );
     let own = seconds(certificate.lower_bound_s * (1.0 + certificate.gap));
-    let own = (!certificate.proven).then(|| t!("The pipeline of this order takes {own}.", own));
+    let held = held(certificate);
+    let own = (!certificate.proven).then(|| t!("The pipeline of this order takes {own} and holds {held}.", own, held));
     Message::joined(" ", std::iter::once(least).chain(own).chain([more]))
 }

@@ -11,7 +11,6 @@ use shardscope_core::memory::StageMemory;
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use shardscope_core::sort::sort_by;
 use shardscope_core::time::{Part, PartKind};
-use shardscope_core::units::seconds_like;
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 9] = [
@@ -297,7 +296,7 @@ fn made_up(first: &ComparedSchedule, second: &ComparedSchedule) -> Option<Messag
         named.push(("the rest", rest));
     }
     let said = named.into_iter().map(|(part, more_of)| {
-        let time = seconds_like(Seconds(more_of.0.abs()), Seconds(more.0.abs()), 3);
+        let time = show_seconds(Seconds(more_of.0.abs()));
         let (time, part) = (second.scope.says(format!("step beside the first's: {part}"), time), Message::plain(part));
         if more_of.0 < 0.0 { t!("{part} {time} less", part, time) } else { t!("{part} {time} more", part, time) }
     });

@@ -84,7 +84,8 @@ fn progress(view: &PlanView) -> Node {
 }
 
 fn body(view: &PlanView, progress: SearchProgress) -> Node {
-    let axes = Axes::of(&view.query.run).ok().filter(|_| progress.is_over());
+    // Those of the search: a filter names a schedule by its place among them.
+    let axes = Axes::able(&view.query.run).ok().filter(|_| progress.is_over());
     let measured = view.query.run.measured_step_s.map(|_| {
         let factor = view.own.and_then(|own| own.report.step.rescaled_by);
         measured_step(factor)
@@ -124,8 +125,10 @@ fn walk(view: &PlanView) -> Node {
 mod tests {
     use super::*;
     use crate::node::action::Press;
+    use shardscope_core::pipeline::SCHEDULES;
     use shardscope_core::report::evaluate;
     use shardscope_core::run::Schedule;
+    use shardscope_core::run::presets::STACKS;
     use shardscope_core::search::answers::PlanQuestion;
     use shardscope_core::search::filter::LayoutAxis;
     use shardscope_core::search::map::MapAxes;
@@ -246,6 +249,32 @@ mod tests {
         let (html, _) = shown(&query, &result, &PlanFold::OPEN);
         let row = html.split("<tr").nth(2).unwrap();
         assert!(row.contains(&first), "{first}: {row}");
+    }
+
+    /// The filters name what the search looked at: of schedules those that the software runs, as the cards of Schedules
+    /// have it, each at its place in the search.
+    #[test]
+    fn filters_offer_what_the_software_runs() {
+        for stack in STACKS.iter().filter(|stack| stack.abilities().pipeline) {
+            let run = Run { gpus: 8, global_batch: 16, ..Run::default() }.with_texts(&[("stack", stack.choice.id)]);
+            let mut query = PlanQuery::search(&run.unwrap());
+            query.apply(PlanCommand::Want(Extra::Map, false));
+            let mut session = PlanSession::new(query.clone()).unwrap();
+            while !session.step(100_000) {}
+            let result = session.result(true);
+            let view = PlanView { folds: &[PlanFold::Filters], ..view(&query, &result) };
+            let axes = Axes::able(&query.run).unwrap();
+            let panel: Node = panel(&view).into_iter().collect();
+            for press in panel.presses() {
+                let Press::Panel(PanelAction::Plan(PlanCommand::Filter(axis, value))) = press else { continue };
+                assert!(axis.values(&axes).contains(value), "{}: {axis:?} {value}", stack.choice.id);
+            }
+            let html = panel.to_html();
+            for row in SCHEDULES {
+                let is_offered = html.contains(&format!(">{}</button>", row.kind.choice().label));
+                assert!(!is_offered || row.is_run_by(stack), "{}: {:?}", stack.choice.id, row.kind);
+            }
+        }
     }
 
     #[test]

@@ -92,9 +92,8 @@ pub(crate) fn chips(view: &PlanView, axes: &Axes) -> Node {
         let label = t!("adapters and offloading");
         chips_of("Search also", std::iter::once((PlanCommand::Also, view.query.also, label)))
     });
-    let others = Filter::AXES.iter().map(|axis| {
-        let values = axis.values(axes).into_iter();
-        let chips = values.map(|value| {
+    let others = Filter::AXES.iter().filter(|axis| axis.values(axes).len() > 1).map(|axis| {
+        let chips = axis.values(axes).into_iter().map(|value| {
             let command = PlanCommand::Filter(*axis, value);
             (command, filter.has(*axis, value), axis.label(axes, value))
         });
