@@ -69,9 +69,12 @@ fn others() -> Vec<Node> {
     }
     for run in [Run::default(), Run { gpus: 1, global_batch: 8, ..Run::default() }] {
         let outcome = Ladder::new(&run).unwrap().finished();
-        let whose =
-            |origin, outcome, gain, waits| chip(&Whose { origin, waits, outcome, gain, peak: None, of_link: false });
+        let whose = |origin, outcome, gain: Option<f64>, waits| {
+            let surer = gain.is_none().then_some(0.05);
+            chip(&Whose { origin, waits, outcome, gain, surer, tight: None, peak: None, of_link: false })
+        };
         nodes.extend([
+            whose(LayoutOrigin::Link, None, None, false),
             whose(LayoutOrigin::Chosen, Some(&outcome), None, false),
             whose(LayoutOrigin::Chosen, None, None, true),
             whose(LayoutOrigin::Example, None, Some(0.23), false),

@@ -3,10 +3,12 @@
 
 use super::axes::Axes;
 use super::engine::Search;
+use super::fastest::faster;
 use super::filter::LayoutAxis;
 use super::promise::{LayoutPlace, Promise};
 use super::ranking::{Figures, FoundLayout, Ranking, cost};
 use crate::memory::Verdict;
+use crate::pipeline::able::can_run;
 use crate::report::{effort, plain_report as report};
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
@@ -32,8 +34,11 @@ pub struct Neighbour {
     pub value: u64,
     /// The layout with that value and all else as it is; none where it is no layout.
     pub alone: Option<Rc<FoundLayout>>,
-    /// The fastest that fits with that value; none where none is known.
+    /// The fastest that fits with that value and that the software can run, of those that were searched and of `alone`;
+    /// none where none is known.
     pub best: Option<Rc<FoundLayout>>,
+    /// The fastest tight one, where it is faster than that.
+    pub tight: Option<Rc<FoundLayout>>,
     /// The search looked at layouts with that value: more tensor-parallel ranks than a node has GPUs are not.
     pub is_searched: bool,
 }
@@ -91,24 +96,34 @@ fn with(run: &Run, axis: LayoutAxis, value: u64, axes: &Axes) -> Option<Run> {
     Some(run)
 }
 
-/// The values of `axis` beside that of `run`: the next ones of a size, all others of a kind.
+/// The values of `axis` beside that of `run`: the next ones of a size, all others of a kind and of the few sizes of
+/// tensor parallelism within a node.
 fn beside(axis: LayoutAxis, run: &Run, axes: &Axes) -> Vec<u64> {
     let (Some(own), values) = (value_of(axis, run, axes), axis.values(axes)) else { return Vec::new() };
+    let others = || values.iter().copied().filter(|value| *value != own);
     if matches!(axis, LayoutAxis::Zero | LayoutAxis::Recompute) {
-        return values.into_iter().filter(|value| *value != own).collect();
+        return others().collect();
     }
     let below = values.iter().copied().filter(|value| *value < own).max();
     let above = values.iter().copied().filter(|value| *value > own).min();
     // Beyond the node, which the search leaves out.
     let across = (axis == LayoutAxis::Tp && above.is_none() && own > 1).then(|| own.saturating_mul(2));
     let across = across.filter(|tp| *tp <= run.training_gpus());
-    below.into_iter().chain(above).chain(across).collect()
+    if axis == LayoutAxis::Tp {
+        return others().chain(across).collect();
+    }
+    below.into_iter().chain(above).collect()
 }
 
 /// The report of `run` as a layout; none where it is none, or takes long.
 fn layout(run: Run) -> Option<Rc<FoundLayout>> {
     let report = Some(effort(&run)).filter(|ops| *ops <= MOST_OPS).and_then(|_| report(&run).ok())?;
     Some(Rc::new(FoundLayout { figures: Figures::from(&report), run, place: LayoutPlace::new(0, 0) }))
+}
+
+/// Seconds of a step of `found`.
+fn time(found: &Rc<FoundLayout>) -> f64 {
+    found.figures.time_s.0
 }
 
 impl Comparing {
@@ -154,19 +169,32 @@ impl Comparing {
                 at.is_some_and(|(block, member)| axis.of(space, block, member) == value)
             });
             let promises: Vec<Promise> = promises.copied().collect();
-            self.ranking = Some(Ranking::new(&promises, 1, true));
+            self.ranking = Some(Ranking::with_tight(&promises));
             return 1 + promises.len() as u64 / 16;
         };
         if !ranking.is_over() {
             return search.rank_more(ranking);
         }
-        let best = ranking.best().first().map(Rc::clone);
+        let (mut best, mut tight) = (ranking.best().first().cloned(), ranking.tight().cloned());
         let changed = with(&self.run, axis, value, &self.axes);
         let work = changed.as_ref().map_or(1, cost);
         let alone = changed.and_then(layout);
         let is_searched = axis.values(&self.axes).contains(&value);
+        // A setting that no search tries by itself may be of use in this layout: selective recomputation that saves
+        // little, ZeRO stages beside others.
+        if let Some(alone) = alone.as_ref().filter(|alone| is_searched && can_run(&alone.run)) {
+            let slot = match alone.figures.peak.overall {
+                Verdict::Fits => Some(&mut best),
+                Verdict::Tight => Some(&mut tight),
+                Verdict::Oom => None,
+            };
+            if let Some(slot) = slot {
+                *slot = faster(slot.take(), Some(Rc::clone(alone)), time);
+            }
+        }
+        let tight = tight.filter(|tight| best.as_ref().is_none_or(|best| time(tight) < time(best)));
         if alone.is_some() || is_searched {
-            self.found.list.push(Neighbour { axis, value, alone, best, is_searched });
+            self.found.list.push(Neighbour { axis, value, alone, best, tight, is_searched });
         }
         self.left.pop();
         self.ranking = None;
@@ -178,6 +206,7 @@ impl Comparing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Recompute;
     use crate::search::PlanRequest;
 
     /// Each neighbour is the fastest of its part of the space: a search that is limited to the value finds the same
@@ -206,6 +235,10 @@ mod tests {
             if let Some(alone) = &one.alone {
                 assert_eq!(value_of(one.axis, &alone.run, &comparing.axes), Some(one.value));
             }
+            if let Some(tight) = &one.tight {
+                assert_eq!(tight.figures.peak.overall, Verdict::Tight);
+                assert!(one.best.as_ref().is_none_or(|best| tight.figures.time_s < best.figures.time_s));
+            }
             let key = match one.axis {
                 LayoutAxis::Tp => "tp",
                 LayoutAxis::Pp => "pp",
@@ -220,6 +253,41 @@ mod tests {
             alone.search.finish();
             let time = |found: Option<&Rc<FoundLayout>>| found.map(|found| found.figures.time_s.0);
             assert_eq!(time(alone.search.best().first()), time(one.best.as_ref()), "{:?} {}", one.axis, one.value);
+        }
+    }
+
+    /// Llama 3.1 405B and DeepSeek-V3 on 2,048 GPUs in the layouts that are chosen: where the layout fits with one
+    /// setting changed, as selective recomputation does, one that fits is known and none that is known is slower; every
+    /// size of tensor parallelism within a node is compared.
+    #[test]
+    fn a_setting_that_fits_alone_is_known_to_fit() {
+        use crate::search::ladder::{Ladder, LadderEnd};
+        for (model, gpu, stack) in
+            [("llama-3.1-405b", "h100-sxm-80gb", "megatron-2025"), ("deepseek-v3", "h800-sxm-80gb", "deepseek-v3")]
+        {
+            let set = [("model", model), ("gpu", gpu), ("gpus", "2048"), ("stack", stack), ("global_batch", "4096")];
+            let run = Run::default().with_texts(&set).unwrap();
+            let LadderEnd::Chosen(choice) = Ladder::new(&run).unwrap().finished() else { panic!("none fits") };
+            let mut request = PlanRequest::able(&PlanRequest::question(&run), &[], 20).unwrap();
+            request.search.finish();
+            let mut comparing = Comparing::new(&choice.run, &request.search);
+            while !comparing.step(&mut request.search, 1_000_000) {}
+            let list = &comparing.found().list;
+            for one in list.iter().filter(|one| one.is_searched) {
+                let Some(alone) = &one.alone else { continue };
+                let serves = alone.figures.peak.overall == Verdict::Fits && can_run(&alone.run);
+                let known = one.best.as_ref().map(|best| best.figures.time_s.0);
+                assert!(!serves || known.is_some_and(|known| known <= alone.figures.time_s.0), "{model} {one:?}");
+            }
+            let selective = choice.run.with_texts(&[("recompute", "selective")]).unwrap();
+            let fits = report(&selective).unwrap().memory.overall() == Verdict::Fits;
+            let found = list.iter().find(|one| one.axis == LayoutAxis::Recompute && one.value == 1);
+            assert!(choice.run.recompute != Recompute::None || fits && found.unwrap().best.is_some(), "{model}");
+            let mut sizes: Vec<u64> =
+                list.iter().filter(|one| one.axis == LayoutAxis::Tp && one.is_searched).map(|one| one.value).collect();
+            sizes.push(choice.run.tp);
+            sizes.sort_unstable();
+            assert_eq!(sizes, [1, 2, 4, 8], "{model}");
         }
     }
 

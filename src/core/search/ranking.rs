@@ -170,6 +170,9 @@ pub fn is_listed(memory: &Memory) -> bool {
 pub(crate) struct Ranking {
     top: usize,
     sure: bool,
+    /// The fastest tight one is wanted beside what is sure, where it is faster than the last of those.
+    beside: bool,
+    tight_best: Option<Rc<FoundLayout>>,
     queue: BinaryHeap<Promise>,
     best: Vec<Rc<FoundLayout>>,
     /// Layouts whose report was asked.
@@ -190,8 +193,20 @@ impl Ranking {
         ranking
     }
 
+    /// The fastest of `promises` that is called "fits", and the fastest that is listed as tight, where it is faster.
+    pub fn with_tight(promises: &[Promise]) -> Self {
+        let mut ranking = Self { top: 1, sure: true, beside: true, ..Self::default() };
+        ranking.add(promises);
+        ranking
+    }
+
+    /// The fastest tight one of [`Self::with_tight`].
+    pub fn tight(&self) -> Option<&Rc<FoundLayout>> {
+        self.tight_best.as_ref()
+    }
+
     pub fn add(&mut self, promises: &[Promise]) {
-        let sure = self.sure;
+        let sure = self.sure && !self.beside;
         self.queue.extend(promises.iter().filter(|promise| promise.may_fit || !sure));
     }
 
@@ -244,6 +259,10 @@ impl Ranking {
                 let found = Rc::clone(found);
                 if sure || !self.sure {
                     self.enter(found);
+                } else if self.beside {
+                    let time = |one: &FoundLayout| one.figures.time_s.0;
+                    let before = self.tight_best.take().filter(|before| time(before) <= time(&found));
+                    self.tight_best = Some(before.unwrap_or(found));
                 }
             }
             ReportOutcome::Tight | ReportOutcome::Out => {

@@ -12,6 +12,7 @@ use shardscope_core::search::ladder::{
     Failure, LadderChoice, LadderEnd, Searched, asked, asks_anew, differs_in_layout, may_change,
 };
 use shardscope_core::search::least_told;
+use shardscope_core::units::SMALLEST_PRINTED;
 
 /// Where a layout is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +102,10 @@ pub struct Whose<'a> {
     pub outcome: Option<&'a LadderEnd>,
     /// Share of the step that the fastest known layout saves, where it can be told apart.
     pub gain: Option<f64>,
+    /// Share of the step that the fastest layout which surely fits takes longer than this one, which is tight.
+    pub surer: Option<f64>,
+    /// What is said of faster layouts that may run out of memory, where none that fits is faster.
+    pub tight: Option<&'a Message>,
     /// Memory of the fullest GPU in the layout; none while it is not known.
     pub peak: Option<Peak>,
     /// The layout is that of the link that was opened.
@@ -110,7 +115,7 @@ pub struct Whose<'a> {
 /// The pill and what can be done: "Layout: chosen for you · undo", "Layout: from the link · choose for me: 23 % less
 /// time". A layout that something known beats is not called chosen: it is the link's, or the visitor's.
 pub fn chip(whose: &Whose) -> Node {
-    let Whose { origin, waits, outcome, gain, peak, of_link } = *whose;
+    let Whose { origin, waits, outcome, gain, surer, tight, peak, of_link } = *whose;
     if waits {
         let words = el("b", &[], &[text("Layout: being chosen…")]);
         return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
@@ -132,7 +137,7 @@ pub fn chip(whose: &Whose) -> Node {
             Some(peak) if !is_least(&peak, outcome) => {
                 t!("No layout that was searched fits, even with full recomputation.")
             }
-            _ => reason(outcome),
+            _ => Message::joined(" ", std::iter::once(reason(outcome)).chain(tight.cloned())),
         });
         let undo = match outcome {
             Some(LadderEnd::Chosen(_) | LadderEnd::Failed(_)) => {
@@ -147,9 +152,12 @@ pub fn chip(whose: &Whose) -> Node {
         LayoutOrigin::Chosen => LayoutOrigin::Yours.words(),
         other => other.words(),
     };
-    let choose = match gain {
-        Some(gain) => t!("choose for me: {share} less time", share = verbatim(format!("{} %", show_gain(gain)))),
-        None => "choose for me".into(),
+    let share = |share: f64| verbatim(format!("{} %", show_gain(share)));
+    let choose = match (gain, surer) {
+        (Some(gain), _) => t!("choose for me: {share} less time", share = share(gain)),
+        (None, Some(lost)) if lost < SMALLEST_PRINTED => t!("choose for me: surely fits, as fast"),
+        (None, Some(lost)) => t!("choose for me: surely fits, {share} more time", share = share(lost)),
+        (None, None) => "choose for me".into(),
     };
     let choose = link_button(choose).on(Action::ChooseLayout(true));
     let words = match origin {
@@ -338,7 +346,7 @@ mod tests {
     }
 
     fn whose(origin: LayoutOrigin, outcome: Option<&LadderEnd>, gain: Option<f64>) -> Node {
-        chip(&Whose { origin, waits: false, outcome, gain, peak: None, of_link: false })
+        chip(&Whose { origin, waits: false, outcome, gain, surer: None, tight: None, peak: None, of_link: false })
     }
 
     /// Runs that fit nowhere as they are set: the words and the title of each way out name every setting in which the
@@ -436,7 +444,17 @@ mod tests {
         assert!(own.overall == Verdict::Oom && least.high < own.high);
         let said = |outcome: Option<&LadderEnd>, peak: Peak| {
             let origin = LayoutOrigin::Chosen;
-            chip(&Whose { origin, waits: false, outcome, gain: None, peak: Some(peak), of_link: false }).to_html()
+            let whose = Whose {
+                origin,
+                waits: false,
+                outcome,
+                gain: None,
+                surer: None,
+                tight: None,
+                peak: None,
+                of_link: false,
+            };
+            chip(&Whose { peak: Some(peak), ..whose }).to_html()
         };
         assert!(!said(None, own).contains("none fits"));
         for (outcome, peak, is_least) in [(Some(&outcome), least, true), (Some(&outcome), own, false)] {
@@ -468,7 +486,9 @@ mod tests {
         assert!(!beaten.contains("chosen for you") && beaten.contains("choose for me"), "{beaten}");
         // The layout of a link is from the link, any other that was chosen is the visitor's.
         let origin = LayoutOrigin::Chosen;
-        let beaten = Whose { origin, waits: false, outcome: None, gain: Some(0.1), peak: None, of_link: false };
+        let gain = Some(0.1);
+        let beaten =
+            Whose { origin, waits: false, outcome: None, gain, surer: None, tight: None, peak: None, of_link: false };
         for (of_link, words) in [(true, LayoutOrigin::Link.words()), (false, LayoutOrigin::Yours.words())] {
             let html = chip(&Whose { of_link, ..beaten }).to_html();
             assert!(html.contains(words), "{html}");

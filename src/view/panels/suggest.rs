@@ -16,13 +16,13 @@ use shardscope_core::report::{report, work};
 use shardscope_core::rl::{TOLD_APART, predict};
 use shardscope_core::run::Recompute;
 use shardscope_core::run::follow::following;
-use shardscope_core::run::presets::{PUBLISHED, PublishedRun};
 use shardscope_core::run::registry::Field;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::ladder::tried_before;
 use shardscope_core::search::session::PlanResult;
 use shardscope_core::search::{
-    Figures, PlanRequest, differences, is_in_differences, least_saved, least_told, stages_words,
+    Figures, PlanRequest, PublishedAlike, differences, is_in_differences, least_saved, least_told, published_alike,
+    published_layouts, stages_words,
 };
 use shardscope_core::time::PartKind;
 use shardscope_core::units::group;
@@ -93,6 +93,13 @@ impl SearchProgressShown {
     pub fn gain(&self, evaluation: &Evaluation) -> Option<f64> {
         let faster = self.betters.list.iter().find(|better| better.gain == Gain::Time)?;
         Some(1.0 - faster.figures.time_s / self.step_of(evaluation))
+    }
+
+    /// Share of the step of `evaluation`, which is tight, that the fastest layout which surely fits takes longer; none
+    /// where one that fits is faster.
+    pub fn surer(&self, evaluation: &Evaluation) -> Option<f64> {
+        let surer = self.betters.surer_s.filter(|_| self.rl_step.is_none())?;
+        Some(surer / self.step_of(evaluation) - 1.0)
     }
 
     /// The part of the step that the fastest layout known lessens most: the cause that its card gives. Where none that
@@ -252,49 +259,42 @@ impl Card {
 
 /// The cards of the layouts that do better, or why there are none.
 pub fn suggestion(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Node {
-    let Betters { list, tight, .. } = &searched.betters;
+    let list = &searched.betters.list;
     // The fewest GPUs are a line below the cards, where there are three of them.
     let is_line = |better: &&Better| better.gain == Gain::Fewest && list.len() > CARDS;
     let shown: Vec<&Better> = list.iter().filter(|better| !is_line(better)).collect();
     let step_s = searched.step_of(evaluation);
     let mut cards = cards_of(evaluation, step_s, &shown, unit);
     let line: Node = list.iter().filter(is_line).map(|better| fewest(evaluation, better, unit)).collect();
-    let none = list.iter().all(|better| better.gain != Gain::Time);
-    let tight = if none && !tight.is_empty() { only_tight(evaluation, searched, unit) } else { Node::none() };
+    let tight = tight_clause(evaluation, searched, unit)
+        .map_or_else(Node::none, |clause| only_tight(evaluation, searched, clause, unit));
+    let said = ran_tight(&evaluation.scenario.run, searched);
     if cards.is_empty() {
         let words = if tight == Node::none() { nothing(evaluation, searched) } else { tight };
         let none = el("div", &[("class", "suggestions none")], &[words]);
-        return Node::from_iter([none, as_published(&evaluation.scenario.run)]);
+        return Node::from_iter([none, as_published(&evaluation.scenario.run, &said)]);
     }
     // A larger batch, fewer GPUs and less memory say nothing of whether another layout is faster.
     let silent = |gain: Gain| matches!(gain, Gain::Equal | Gain::Batch | Gain::Gpus | Gain::Memory);
     if tight == Node::none() && list.iter().all(|better| silent(better.gain)) {
         cards.insert(0, nothing(evaluation, searched));
     }
-    let published = as_published(&evaluation.scenario.run);
+    let published = as_published(&evaluation.scenario.run, &said);
     Node::from_iter([el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight]), line, published])
 }
 
 /// "Published: DeepSeek-V3, 2048 H800": runs that were published of this model on so many of these GPUs, each a press
-/// away; nothing where the Run is one.
-fn as_published(run: &Run) -> Node {
-    let (Some(model), Some(gpu)) = (run.model.base, run.gpu.base) else {
-        return Node::none();
-    };
-    let alike = |other: &Run| (&other.model, &other.gpu, other.gpus) == (&run.model, &run.gpu, run.gpus);
-    // Read where the names are in its settings.
-    let may = |one: &&PublishedRun| [model, gpu].iter().all(|id| one.settings.iter().any(|part| part.contains(id)));
-    let found = PUBLISHED.iter().filter(may).map(|one| (one.name, one.run()));
-    let found: Vec<(&str, Run)> = found.filter(|(_, other)| alike(other)).collect();
-    if found.is_empty() || found.iter().any(|(_, other)| other == run) {
+/// away; without those that are `said` already, and nothing where the Run is one.
+fn as_published(run: &Run, said: &[&str]) -> Node {
+    let mut found = published_alike(run);
+    if found.iter().any(|(_, other)| other == run) {
         return Node::none();
     }
-    let buttons = found.iter().flat_map(|(name, other)| {
-        [
-            text(" "),
-            load("", other, t!("Take the published run {name}", name = verbatim(*name)), &[text(verbatim(*name))]),
-        ]
-    });
+    found.retain(|(one, _)| !said.contains(&one.id));
+    if found.is_empty() {
+        return Node::none();
+    }
+    let buttons = found.iter().flat_map(|one| [text(" "), published_button(one)]);
     let parts: Vec<Node> =
         std::iter::once(text("Published runs of this model on these GPUs:")).chain(buttons).collect();
     el("p", &[("class", "muted fewest published")], &parts)
@@ -341,7 +341,7 @@ pub fn heading(evaluation: &Evaluation) -> &'static str {
 
 /// Tight layouts that take less time, on demand, below one sentence: that none which surely fits is known to be faster,
 /// and by how much they are.
-fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Node {
+fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, clause: Message, unit: MemoryUnit) -> Node {
     let tight = &searched.betters.tight;
     let step_s = searched.step_of(evaluation);
     let shown: Vec<&Better> = tight.iter().take(MOST_TIGHT).collect();
@@ -353,7 +353,8 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
             &[("class", class)],
             &[
                 text(sign),
-                inline(tight_words(evaluation, searched, unit)),
+                inline(tight_words(evaluation, searched, clause)),
+                ran_so(&evaluation.scenario.run, searched),
                 unsaid_batch(evaluation, searched),
                 why_here(evaluation),
             ],
@@ -363,10 +364,13 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     el("div", &[("class", "only-tight")], &parts)
 }
 
-/// "Of 41,163 layouts 2 take 12 to 30 % less time but may need more than 79.2 GiB; none that fits is known to be
-/// faster. Gains below 7.4 % cannot be told apart."
-fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Message {
+/// "2 layouts take 12 to 30 % less time but may need more than 79.2 GiB": what is said wherever none that fits is said
+/// to be faster. None where no tight layout is known that is.
+fn tight_clause(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Option<Message> {
     let Betters { list, tight, .. } = &searched.betters;
+    if tight.is_empty() || list.iter().any(|better| better.gain == Gain::Time) {
+        return None;
+    }
     let step_s = searched.step_of(evaluation);
     let saved = |better: &Better| 100.0 * (1.0 - better.figures.time_s / step_s);
     let least = tight.iter().map(saved).fold(f64::INFINITY, f64::min);
@@ -376,26 +380,38 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
     let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
     // Of a run that is tight itself they are not worse.
     let own_tight = evaluation.report.memory.overall() == Verdict::Tight;
-    let tight = match tight.len() {
-        1 if own_tight => t!("1 that is tight, as this run is, takes {range} % less time", range),
-        count if own_tight => t!("{count} that are tight, as this run is, take {range} % less time", count, range),
-        1 => t!("1 takes {range} % less time but may need more than {usable}", range, usable),
-        count => t!("{count} take {range} % less time but may need more than {usable}", count, range, usable),
-    };
+    Some(match tight.len() {
+        1 if own_tight => t!("1 layout that is tight, as this run is, takes {range} % less time", range),
+        count if own_tight => {
+            t!("{count} layouts that are tight, as this run is, take {range} % less time", count, range)
+        }
+        1 => t!("1 layout takes {range} % less time but may need more than {usable}", range, usable),
+        count => t!("{count} layouts take {range} % less time but may need more than {usable}", count, range, usable),
+    })
+}
+
+/// What is said of faster layouts that may run out, as a sentence, for the title of what is chosen.
+pub fn tight_sentence(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Option<Message> {
+    tight_clause(evaluation, searched, unit).map(|tight| t!("{tight}.", tight))
+}
+
+/// "Of 41,163 layouts none that fits is known to be faster; 2 layouts take 12 to 30 % less time but may need more than
+/// 79.2 GiB. Gains below 7.4 % cannot be told apart."
+fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, tight: Message) -> Message {
     let evaluated = searched.evaluated;
     // Other layers a stage are a faster one that fits: its card stands above.
-    let has_faster = list.iter().any(|better| better.gain == Gain::Split);
+    let has_faster = searched.betters.list.iter().any(|better| better.gain == Gain::Split);
     let said = if has_faster {
-        t!("Of {evaluated} layouts {tight}.", evaluated, tight)
+        t!("{tight}.", tight)
     } else if searched.rl_step.is_some() {
         t!(
-            "Of {evaluated} layouts of the training {tight}; none that fits is known to shorten the step of \
-                reinforcement learning by 1 %.",
+            "Of {evaluated} layouts of the training none that fits is known to shorten the step of reinforcement \
+                learning by 1 %; {tight}.",
             evaluated,
             tight
         )
     } else {
-        t!("Of {evaluated} layouts {tight}; none that fits is known to be faster.", evaluated, tight)
+        t!("Of {evaluated} layouts none that fits is known to be faster; {tight}.", evaluated, tight)
     };
     let apart = searched.rl_step.is_none().then(|| {
         let tie = show_gain(least_told(&evaluation.scenario.run));
@@ -403,6 +419,38 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
     });
     let limit = searched.partial.then(|| t!("The search ended at its limit of work."));
     Message::joined(" ", std::iter::once(said).chain(apart).chain(limit))
+}
+
+/// Published runs that ran in one of the tight layouts: "In this layout DeepSeek-V3, 2048 H800 ran."
+fn ran_so(run: &Run, searched: &SearchProgressShown) -> Node {
+    let ran = ran_tight(run, searched);
+    let alike = published_alike(run);
+    let button = |id: &str| alike.iter().find(|(one, _)| one.id == id).map(published_button);
+    let buttons: Vec<Node> = ran.iter().filter_map(|id| button(id)).flat_map(|button| [text(" "), button]).collect();
+    if buttons.is_empty() {
+        return Node::none();
+    }
+    let head = if searched.betters.tight.len() == 1 {
+        text(t!("It is the layout of a run that was published:"))
+    } else {
+        text(t!("One of these layouts is that of a run that was published:"))
+    };
+    std::iter::once(text(" ")).chain([head]).chain(buttons).collect()
+}
+
+/// Ids of published runs whose layout is one of the tight ones.
+fn ran_tight(run: &Run, searched: &SearchProgressShown) -> Vec<&'static str> {
+    if searched.betters.tight.is_empty() {
+        return Vec::new();
+    }
+    let is_tight = |layout: &Run| searched.betters.tight.iter().any(|better| better.run == *layout);
+    published_layouts(run).into_iter().filter(|(_, layout)| is_tight(layout)).map(|(one, _)| one.id).collect()
+}
+
+/// The button that takes a published run.
+fn published_button((one, run): &PublishedAlike) -> Node {
+    let name = verbatim(one.name);
+    load("", run, t!("Take the published run {name}", name = name.clone()), &[text(name)])
 }
 
 /// Tight layouts that are shown.
@@ -500,6 +548,12 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
     }
 }
 
+/// Share of the time a token in steps of `step_s` that the batch of `better` saves.
+fn saved_a_token(own: &Run, step_s: Seconds, better: &Better) -> f64 {
+    let a_token = |run: &Run, time: Seconds| time.0 / run.global_batch as f64;
+    1.0 - a_token(&better.run, better.figures.time_s) / a_token(own, step_s)
+}
+
 /// What a card shows: its figure, what that saves, and whether the layout fits.
 fn headline(
     evaluation: &Evaluation,
@@ -531,11 +585,7 @@ fn headline(
             let saved = t!("{saved} % fewer GPU-hours", saved = show_gain(saved));
             (gpus_words(better.run.gpus), saved, word(&peak))
         }
-        Gain::Batch => {
-            let a_token = |run: &Run, time: Seconds| time.0 / run.global_batch as f64;
-            let saved = 1.0 - a_token(&better.run, figures.time_s) / a_token(own, step_s);
-            (words::less(saved), t!("time per token"), word(&peak))
-        }
+        Gain::Batch => (words::less(saved_a_token(own, step_s, better)), t!("time per token"), word(&peak)),
         Gain::Fits | Gain::Change => (verbatim(time), against(), word(&peak)),
         Gain::Length => {
             let tokens = t!("{tokens} tokens", tokens = better.run.seq_len);
@@ -595,6 +645,17 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
         reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
     }
     reasons
+}
+
+/// "Batch 1024 in this layout takes 9.6 % less time a token.", with the cause, and that it changes what is learned:
+/// where the batch is the loss of a layout.
+pub(crate) fn batch_words(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Message {
+    let own = &evaluation.scenario.run;
+    let share = saved_a_token(own, evaluation.report.step.time_s, better);
+    let share = Scope::of(&better.run, Some(own)).says("step.time_per_token_less, share", show_percent(share));
+    let first = t!("{name}: {share} less time per token.", name = name(better, own), share);
+    let reasons = reasons(evaluation, evaluation.report.step.time_s, better, unit);
+    Message::joined(" ", std::iter::once(first).chain(reasons))
 }
 
 /// All settings that the button of `better` changes, where its cause and its title name a part of them alone.
@@ -1026,6 +1087,7 @@ pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardscope_core::run::presets::PUBLISHED;
     use shardscope_core::run::{Algorithm, RlParts};
 
     /// Where the cause names one of several settings that a button changes, a sentence names all of them.
@@ -1117,23 +1179,23 @@ mod tests {
         };
         let tight = vec![better(Gain::Time, 0.7, &[7, 9, 8, 8]), better(Gain::Time, 0.88, &[7, 8, 9, 8])];
         let said = |list: Vec<Better>, tight: Vec<Better>| {
-            let betters = Betters { list, tight, done: true };
+            let betters = Betters { list, tight, done: true, ..Betters::default() };
             let searched = SearchProgressShown { done: true, evaluated: 9, betters, ..Default::default() };
             suggestion(&own, &searched, MemoryUnit::Gib).to_html()
         };
         let both = said(Vec::new(), tight.clone());
         let usable = MemoryUnit::Gib.show(own.report.memory.capacity_bytes);
         let sentence = [
-            &format!("Of 9 layouts 2 take 12 to 30 % less time but may need more than {usable};"),
-            "none that fits is known to be faster.",
+            "Of 9 layouts none that fits is known to be faster;",
+            &format!("2 layouts take 12 to 30 % less time but may need more than {usable}."),
         ];
         let sentence = sentence.join(" ");
         assert!(both.contains(&sentence), "{both}");
         assert_eq!(both.matches("known to be faster").count(), 1, "{both}");
         let one = said(Vec::new(), tight[..1].to_vec());
-        assert!(one.contains(&format!("1 takes 30 % less time but may need more than {usable}")), "{one}");
+        assert!(one.contains(&format!("1 layout takes 30 % less time but may need more than {usable}")), "{one}");
         let split = said(vec![better(Gain::Split, 0.9, &[9, 8, 8, 7])], tight);
-        assert!(!split.contains("known to be faster") && split.contains("Of 9 layouts 2 take"), "{split}");
+        assert!(!split.contains("known to be faster") && split.contains("2 layouts take 12"), "{split}");
     }
 
     /// Every route to an adapter asks for one length and one batch where none is stated, those of `QLoRA`'s published
@@ -1328,10 +1390,65 @@ mod tests {
     fn a_run_that_was_published_is_a_press_away() {
         let published = PUBLISHED.iter().find(|one| one.id == "deepseek-v3").unwrap().run();
         let alike = Run { tp: 8, pp: 2, ep: 64, global_batch: 256, ..published.clone() };
-        let html = as_published(&alike).to_html();
+        let html = as_published(&alike, &[]).to_html();
         assert!(html.contains("DeepSeek-V3, 2048 H800"), "{html}");
-        assert!(as_published(&published) == Node::none() && as_published(&Run::default()) == Node::none());
-        assert!(as_published(&Run { gpus: 1024, ..alike }) == Node::none());
+        assert!(as_published(&published, &[]) == Node::none() && as_published(&Run::default(), &[]) == Node::none());
+        assert!(as_published(&Run { gpus: 1024, ..alike }, &[]) == Node::none());
+    }
+
+    /// Of DeepSeek-V3 on 2,048 H800 the run that was published takes less time than the layout that is chosen, and may
+    /// run out: cards, title of the pill and layouts all say so, by the two reports' own times, and that it ran. The
+    /// published run says what choosing costs it.
+    #[test]
+    fn a_faster_layout_that_may_run_out_is_said_wherever_none_is_said_to_be_faster() {
+        use crate::panels::chosen::{LayoutOrigin, Whose, chip};
+        use shardscope_core::search::ladder::{Ladder, LadderEnd};
+        use shardscope_core::search::session::{PlanQuery, PlanSession};
+
+        let published = PUBLISHED.iter().find(|one| one.id == "deepseek-v3").unwrap();
+        let outcome = Ladder::new(&published.run()).unwrap().finished();
+        let LadderEnd::Chosen(choice) = &outcome else { panic!("none fits") };
+        let shown = |run: &Run| {
+            let own = evaluate(run).unwrap();
+            let query = PlanQuery::improve(run);
+            let mut session = PlanSession::new(query.clone()).unwrap();
+            while !session.step(1_000_000) {}
+            let result = session.result(true);
+            let searched = SearchProgressShown::of(&result, &own);
+            let cards = suggestion(&own, &searched, MemoryUnit::Gib).to_html();
+            let peak = Some(own.report.memory.peak());
+            let tight = tight_sentence(&own, &searched, MemoryUnit::Gib);
+            let (gain, surer) = (searched.gain(&own), searched.surer(&own));
+            let origin = LayoutOrigin::of_loaded(run);
+            let origin = if origin == LayoutOrigin::Published { origin } else { LayoutOrigin::Chosen };
+            let outcome = (origin == LayoutOrigin::Chosen).then_some(&outcome);
+            let pill =
+                Whose { origin, waits: false, outcome, gain, surer, tight: tight.as_ref(), peak, of_link: false };
+            let view = crate::panels::plan::PlanView {
+                query: &query,
+                result: &result,
+                own: Some(&own),
+                folds: &[],
+                unit: MemoryUnit::Gib,
+            };
+            let plan: Node = crate::panels::plan::panel(&view).into_iter().collect();
+            (own.report, cards, chip(&pill).to_html(), plan.to_html())
+        };
+        let (before, cards, pill, plan) = shown(&choice.run);
+        let (after, ran_cards, ran_pill, _) = shown(&published.run());
+        assert!(before.memory.overall() == Verdict::Fits && after.memory.peak().may_run_out());
+        let saved = show_gain(1.0 - after.step.time_s / before.step.time_s);
+        let clause = format!("takes {saved} % less time but may need more than");
+        assert!(cards.contains(&clause) && cards.contains(published.name), "{cards}");
+        assert!(pill.contains("chosen for you") && pill.contains(&clause), "{pill}");
+        assert!(
+            plan.contains("Less time, but may need more than the GPU has:")
+                && plan.contains(&show_seconds(after.step.time_s)),
+            "{plan}"
+        );
+        let lost = show_gain(before.step.time_s / after.step.time_s - 1.0);
+        assert!(ran_pill.contains(&format!("surely fits, {lost} % more time")), "{ran_pill}");
+        assert!(!ran_cards.contains("that was published:"), "{ran_cards}");
     }
 
     /// A change that moves states to the host has a title, with units and labels.

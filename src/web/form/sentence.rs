@@ -7,6 +7,7 @@ use crate::view::node::markup::Node;
 use crate::view::panels::chosen::{Whose, chip};
 use crate::view::panels::inputs::SENTENCE;
 use crate::view::panels::issues::line;
+use crate::view::panels::suggest::tight_sentence;
 use crate::web::browser::html::{flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::{nodes, patched};
@@ -43,13 +44,18 @@ pub(crate) fn sentence(state: State) -> AnyView {
         let layout = state.layout.get_value();
         let own = state.evaluation().filter(|own| state.run.with(|run| own.scenario.run == *run));
         let outcome = layout.outcome();
+        let searched = own.as_ref().map(|own| state.planner.searched(own));
+        let known = own.as_deref().zip(searched.as_ref());
+        let tight = known.and_then(|(own, searched)| tight_sentence(own, searched, state.view.unit.get()));
         chip(&Whose {
             origin: layout.origin.get(),
             waits: layout.searches.get(),
             outcome: outcome.as_ref(),
             of_link: layout.is_of_link(),
             peak: own.as_ref().map(|own| own.report.memory.peak()),
-            gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
+            gain: known.and_then(|(own, searched)| searched.gain(own)),
+            surer: known.and_then(|(own, searched)| searched.surer(own)),
+            tight: tight.as_ref(),
         })
     });
     let along = move || state.along().map_or_else(Node::none, |notice| line(&notice));

@@ -10,6 +10,7 @@ pub use cause::{Cause, Gain, Reason};
 
 use super::engine::Search;
 use super::fastest::{fastest, serves};
+use super::known::published_layouts;
 use super::promise::{LayoutPlace, Promise};
 use super::ranking::{Figures, FoundLayout, Ranking, cost};
 use super::request::{PlanRequest, TOP};
@@ -19,6 +20,7 @@ use crate::memory::Verdict;
 use crate::report::{Report, SplitOrigin, evaluate, plain_report as report};
 use crate::run::Run;
 use crate::sort::sort_by;
+use crate::units::Seconds;
 use larger::larger_batch;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -49,8 +51,10 @@ pub struct Betters {
     /// At most one a kind, all of which fit.
     pub list: Vec<Better>,
     /// Tight ones that take less time, the fastest first, where none that fits does beyond what can be told apart:
-    /// [`Gain::Time`], or [`Gain::Equal`] within it.
+    /// [`Gain::Time`], or [`Gain::Equal`] within it. Of those that may run out only published ones.
     pub tight: Vec<Better>,
+    /// The step of the fastest layout that serves, where the Run's own is tight and no slower than that.
+    pub surer_s: Option<Seconds>,
     /// No more will come.
     pub done: bool,
 }
@@ -164,6 +168,17 @@ impl Improving {
         own.into_iter().chain(&self.known).min_by(|a, b| a.figures.time_s.0.total_cmp(&b.figures.time_s.0)).cloned()
     }
 
+    /// The Run in the layouts in which its model was published to run on its GPUs.
+    fn published(&self) -> Vec<Rc<FoundLayout>> {
+        let others = published_layouts(&self.run).into_iter().map(|(_, run)| run);
+        let others = others.filter(|run| cost(run) <= MOST_WORK);
+        let found = others.filter_map(|run| {
+            let figures = Figures::from(&report(&run).ok()?);
+            Some(Rc::new(FoundLayout { run, figures, place: LayoutPlace::new(0, 0) }))
+        });
+        found.collect()
+    }
+
     /// After the ranking: the layout that takes less time, and the order of the others.
     fn begin(&mut self, search: &Search, lean: &mut Vec<Promise>) {
         if self.reports > 0 {
@@ -183,10 +198,17 @@ impl Improving {
         } else if verdict != Verdict::Oom {
             let equal = of_use.filter(|found| named(found)).cloned();
             let space = search.space();
-            let tight = search.best().iter().filter(|found| suits(space, found.place));
-            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && named(found));
+            let tight = search.best().iter().filter(|found| suits(space, found.place)).cloned();
+            let published = self.published();
+            let tight = tight.filter(|found| published.iter().all(|other| other.run != found.run));
+            let tight = tight.chain(published.iter().cloned());
+            let mut tight: Vec<_> =
+                tight.filter(|found| found.figures.peak.overall == Verdict::Tight && named(found)).collect();
+            sort_by(&mut tight, |a, b| a.figures.time_s.0.total_cmp(&b.figures.time_s.0));
             let gain = |found: &FoundLayout| if told(found) { Gain::Time } else { Gain::Equal };
-            let tight = tight.filter_map(|found| self.better(gain(found), found)).collect();
+            let tight = tight.iter().filter_map(|found| self.better(gain(found), found)).collect();
+            let slower = of_use.filter(|found| found.figures.time_s.0 >= present && verdict == Verdict::Tight);
+            self.found.surer_s = slower.map(|found| found.figures.time_s);
             (self.equal, self.found.tight) = (equal, tight);
         }
         if verdict == Verdict::Oom {

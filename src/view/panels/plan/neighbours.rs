@@ -2,24 +2,37 @@
 
 use super::controls::PlanView;
 use crate::node::figure::Scope;
+use crate::panels::suggest::{batch_words, brief};
 use crate::prelude::*;
 use shardscope_core::run::Recompute;
+use shardscope_core::search::better::Gain;
 use shardscope_core::search::filter::LayoutAxis;
 use shardscope_core::search::neighbours::Neighbour;
 use shardscope_core::search::{Figures, FoundLayout, LayoutPlace, is_told, least_told, main_loss};
 use shardscope_core::units::show_gain;
 
+/// Faster layouts that are tight which are named at most.
+const MOST_TIGHT: usize = 4;
+
 /// The value that a neighbour has, as titles of layouts name it; none where there is no such layout at all.
 fn name(one: &Neighbour) -> Option<Message> {
-    let run = &one.alone.as_ref().or(one.best.as_ref())?.run;
-    Some(match (one.axis, &run.recompute) {
+    let run = &one.alone.as_ref().or(one.best.as_ref()).or(one.tight.as_ref())?.run;
+    let name = match (one.axis, &run.recompute) {
         (LayoutAxis::Zero, _) => verbatim(format!("ZeRO-{}", one.value)),
         (LayoutAxis::MicroBatch, _) => t!("micro-batch {micro_batch}", micro_batch = one.value),
         (LayoutAxis::Recompute, Recompute::None) => t!("no recomputation"),
         (LayoutAxis::Recompute, Recompute::Selective) => t!("selective recomputation"),
         (LayoutAxis::Recompute, other) => other.words(),
         (axis, _) => verbatim(format!("{} {}", axis.name(), one.value)),
-    })
+    };
+    // Its figure is of this one change: no layout with it was searched.
+    Some(if one.is_searched { name } else { t!("{layout} and all else as it is", layout = name) })
+}
+
+/// "tight: 6.70 s", of the faster tight layout beside one that surely fits.
+fn tight_words(found: &FoundLayout, own: &FoundLayout) -> Message {
+    let time = Scope::of(&found.run, Some(&own.run)).says("step.time_s", show_seconds(found.figures.time_s));
+    if found.figures.peak.may_run_out() { t!("may run out: {time}", time) } else { t!("tight: {time}", time) }
 }
 
 /// Neighbours by what is said of them.
@@ -48,16 +61,24 @@ impl Said {
         let found = if one.is_searched { one.best.as_deref() } else { one.alone.as_deref().filter(|one| !is_out(one)) };
         let Some(found) = found else {
             if one.is_searched {
-                self.none.push(name);
+                self.none.push(match one.tight.as_deref() {
+                    Some(tight) => t!("{layout} ({known})", layout = name, known = tight_words(tight, own)),
+                    None => name,
+                });
             }
             return;
+        };
+        let tight = one.tight.as_deref().map(|tight| tight_words(tight, own));
+        let said = |known: Message| {
+            let known = Message::joined("; ", std::iter::once(known).chain(tight));
+            t!("{layout} ({known})", layout = name, known)
         };
         let (ours, theirs) = (own.figures.time_s, found.figures.time_s);
         let whose = Scope::of(&found.run, Some(&own.run));
         let time = whose.says("step.time_s", show_seconds(theirs));
         if is_told(&own.run, theirs.0, ours.0) {
             let less = whose.says("step.time_s, less", show_percent(1.0 - theirs.0 / ours.0));
-            self.faster.push(t!("{layout} ({time}, {less} less)", layout = name, time, less));
+            self.faster.push(said(t!("{time}, {less} less", time, less)));
         } else if is_told(&own.run, ours.0, theirs.0) {
             let more = whose.says("step.time_s, more", show_percent(theirs.0 / ours.0 - 1.0));
             let cause = match main_loss(own, found) {
@@ -65,9 +86,9 @@ impl Said {
                 Some(cause) => cause.into(),
                 None => Message::default(),
             };
-            self.slower.push(t!("{layout} ({time}, {more} more: {cause})", layout = name, time, more, cause));
+            self.slower.push(said(t!("{time}, {more} more: {cause}", time, more, cause)));
         } else {
-            self.equal.push(t!("{layout} ({time})", layout = name, time));
+            self.equal.push(said(time));
         }
     }
 }
@@ -95,8 +116,24 @@ pub(crate) fn neighbours(view: &PlanView) -> Node {
         }
         el("li", &[], &[text(head), text(verbatim(" ")), inline(Message::joined(", ", list))])
     };
+    let of_time = view.result.betters.tight.iter().map(|better| {
+        let scope = Scope::of(&better.run, Some(run));
+        let time = scope.says("step.time_s", show_seconds(better.figures.time_s));
+        let less = scope.says("step.time_s, less", show_percent(1.0 - better.figures.time_s / own.figures.time_s));
+        t!("{layout} ({known})", layout = brief(&better.run, run), known = t!("{time}, {less} less", time, less))
+    });
+    let tight_head = if own.figures.peak.overall == Verdict::Tight {
+        t!("Less time, and tight as this layout is:")
+    } else {
+        t!("Less time, but may need more than the GPU has:")
+    };
+    let faster_tight: Vec<Message> = of_time.take(MOST_TIGHT).collect();
+    let batch = view.result.betters.list.iter().find(|better| better.gain == Gain::Batch);
+    let batch = view.own.zip(batch).map(|(own, better)| batch_words(own, better, view.unit));
     let lines = [
         line(said.faster, t!("The fastest that surely fits takes less time with:")),
+        line(faster_tight, tight_head),
+        batch.map_or_else(Node::none, |words| el("li", &[], &[inline(words)])),
         line(said.out, t!("Memory runs out if nothing else changes with:")),
         line(said.slower, t!("The fastest that surely fits takes longer with:")),
         line(
