@@ -18,7 +18,7 @@ const NUMBERS: [&str; 8] = ["one", "two", "three", "four", "five", "six", "seven
 const CARDS: [&str; 6] = ["card", "cards", "gpu", "gpus", "accelerator", "accelerators"];
 
 /// Words before a number, and the setting of each.
-const BEFORE: [(&str, &str); 17] = [
+const BEFORE: [(&str, &str); 23] = [
     ("tp", "tp"),
     ("pp", "pp"),
     ("cp", "cp"),
@@ -30,11 +30,17 @@ const BEFORE: [(&str, &str); 17] = [
     ("sequence", "seq_len"),
     ("context", "seq_len"),
     ("length", "seq_len"),
+    ("seqlen", "seq_len"),
+    ("sequencelength", "seq_len"),
+    ("contextlength", "seq_len"),
     ("batch", "global_batch"),
     ("gbs", "global_batch"),
+    ("batchsize", "global_batch"),
     ("globalbatch", "global_batch"),
+    ("globalbatchsize", "global_batch"),
     ("mbs", "micro_batch"),
     ("microbatch", "micro_batch"),
+    ("microbatchsize", "micro_batch"),
     ("tokens", "tokens_total"),
 ];
 

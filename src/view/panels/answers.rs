@@ -119,7 +119,8 @@ fn asks(typed: &str, phrase: &str) -> bool {
 /// Runs in one line that the field shows as examples.
 pub const EXAMPLES: [&str; 2] = ["70B on 8 H100", "70B QLoRA 1x L40S"];
 
-/// Settings that stand as an answer alone; any other one has a field of its own, which is found by its name.
+/// Settings that stand as an answer alone with what follows them. Any other choice has a field of its own, which is
+/// found by its name; a number that is typed behind a name, "batch 2048", is set in its field.
 const ALONE: [&str; 2] = ["model", "tokens_total"];
 
 /// Words of a question for the largest model that name no setting.
@@ -189,12 +190,16 @@ fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
         set.extend(other.map(|stack| ("stack", stack.choice.id.to_owned())));
     }
     let of_gpus = set.iter().filter(|(key, _)| ["gpus", "gpu"].contains(key)).count();
-    if set.len() == 1 && of_gpus == 0 && !ALONE.contains(&set[0].0) {
+    let is_alone = set.len() == 1 && of_gpus == 0 && !ALONE.contains(&set[0].0);
+    if is_alone && field(set[0].0).is_none_or(|field| matches!(field.slot, Slot::Choice { .. })) {
         return None;
     }
     let set = followed(run, set);
     let named = run.with_texts(&set).filter(|named| named != run)?;
     let settings = said(&set, &named)?;
+    if is_alone {
+        return Some((Action::Apply(set), t!("Set {settings}", settings)));
+    }
     if of_gpus == set.len() {
         return Some((Action::Apply(set), t!("This run on {gpus}", gpus = settings)));
     }
@@ -335,6 +340,15 @@ mod tests {
             ),
             ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
             ("300B tokens", "name tokens_total=300b"),
+            ("batch 2048", "apply global_batch=2048"),
+            ("Global batch 2048", "apply global_batch=2048"),
+            ("global batch size = 2,048", "apply global_batch=2048"),
+            ("tp 4", "apply tp=4"),
+            ("zero 3", "apply zero=3"),
+            ("seq 32k", "apply seq_len=32k"),
+            ("sequence length 32768", "apply seq_len=32768"),
+            ("micro batch 2", "apply micro_batch=2"),
+            ("mbs 2", "apply micro_batch=2"),
             (
                 "QLoRA 70B on one 48 GB card",
                 "name adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s\
@@ -382,7 +396,9 @@ mod tests {
         let lesson = opened("bubble");
         assert!(lesson.iter().any(|one| one.contains("pipelines.gpipe")), "{lesson:?}");
         // A setting's name is no question.
-        for typed in ["", "  ", "tp", "--tensor-model-parallel-size", "micro batch size", "zero", "zero 3", "qlora"] {
+        for typed in
+            ["", "  ", "tp", "--tensor-model-parallel-size", "micro batch size", "zero", "qlora", "batch abacus"]
+        {
             assert!(opened(typed).is_empty(), "{typed}: {:?}", opened(typed));
         }
     }
