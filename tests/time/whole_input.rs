@@ -161,6 +161,17 @@ fn absurd_values_are_answered_or_refused_at_their_field() {
     assert!(answered > 80, "{answered}");
 }
 
+/// The number of GPUs that a date needs is of one layout: the answer says so.
+#[test]
+fn a_date_says_whose_layout_each_number_of_gpus_has() {
+    let request = serde_json::from_str(r#"{"run":{"gpus":64},"tokens":1e11,"by_days":60}"#).unwrap();
+    let reply = serde_json::to_value(answer(&request).unwrap()).unwrap();
+    let warnings = reply["warnings"].as_array().unwrap();
+    let says =
+        |issue: &serde_json::Value| issue["field"] == "gpus" && issue.to_string().contains("the layout of the run");
+    assert!(reply["deadline"]["gpus"].is_u64() && warnings.iter().any(says), "{reply}");
+}
+
 /// Questions of the inverse with absurd numbers are refused at their key, or answered.
 #[test]
 fn absurd_questions_are_refused_at_their_key() {

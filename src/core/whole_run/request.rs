@@ -46,7 +46,14 @@ pub fn answer(request: &Value) -> Result<WholeRunReply, Vec<Issue>> {
     }
     let other = |key| vec![Issue::error(key, t!("tokens and by_days are asked together"))];
     match asked {
-        (Some(tokens), Some(days)) => Ok(WholeRunReply { deadline: Some(deadline(&run, tokens, days)?), ..empty }),
+        (Some(tokens), Some(days)) => {
+            let of_layout = t!(
+                "every number of GPUs has the layout of the run: with a layout chosen for each, as on the page, fewer \
+                    GPUs may do"
+            );
+            let warnings = vec![Issue::warning("gpus", of_layout)];
+            Ok(WholeRunReply { warnings, deadline: Some(deadline(&run, tokens, days)?), ..empty })
+        }
         (Some(_), None) => Err(other("by_days")),
         (None, Some(_)) => Err(other("tokens")),
         (None, None) => of_run(&run),
