@@ -1,7 +1,7 @@
 //! Settings of a Run that may make it smaller, and their values from the smallest change to the largest.
 
 use super::{Set, TrialValues};
-use crate::run::{AttentionKernel, Format, OneOf, Optimizer, Recompute, Run, Scenario};
+use crate::run::{AttentionKernel, Format, OneOf, Optimizer, Recompute, Run, Scenario, Selective};
 
 /// Context parallelism beyond this is not suggested.
 const MAX_CP: u64 = 64;
@@ -167,7 +167,9 @@ fn modules(scenario: &Scenario) -> Vec<Set> {
     if scenario.model.mla.is_some() {
         rungs.push(setting("recompute.modules", "mla_up"));
     }
-    if !scenario.run.runs_flash_attention() || scenario.zero.stage == 3 {
+    // Where it is that of whole layers, it is a rung of theirs by another name.
+    let is_of_layers = scenario.run.software().selective == Selective::Layers;
+    if !is_of_layers && (!scenario.run.runs_flash_attention() || scenario.zero.stage == 3) {
         rungs.push(setting("recompute", "selective"));
     }
     if scenario.model.moe.is_none() {
@@ -180,4 +182,23 @@ fn modules(scenario: &Scenario) -> Vec<Set> {
 fn loss_kernels(run: &Run) -> Vec<Set> {
     let rungs = run.smaller_losses().iter().map(|kernel| setting("cross_entropy", kernel.id()));
     rungs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wrappers of FSDP recompute whole layers by either name: selective is no way of its own. torchtitan's is.
+    #[test]
+    fn selective_recomputation_of_whole_layers_is_no_rung_of_its_own() {
+        for (stack, is_own) in [("fsdp2", false), ("deepspeed", false), ("torchtitan", true)] {
+            let edits = [("stack", stack), ("zero", "3"), ("tp", "1"), ("pp", "1"), ("recompute", "none")];
+            let run = Run::example().with_texts(&edits).unwrap();
+            let rungs = modules(&Scenario::new(&run).unwrap());
+            let selective = setting("recompute", "selective");
+            assert_eq!(rungs.contains(&selective), is_own, "{stack}");
+            let by = |kind: &str| run.with_texts(&[("recompute", kind)]).unwrap();
+            assert_eq!(by("selective").recomputed() != by("full").recomputed(), is_own, "{stack}");
+        }
+    }
 }
