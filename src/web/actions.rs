@@ -1,6 +1,7 @@
 //! Dispatcher of the actions of all panels.
 
 use crate::core::report::evaluate;
+use crate::core::search::ladder::differs_in_layout;
 use crate::io::export::{launcher, picture};
 use crate::view::look::Look as Board;
 use crate::view::node::action::{BoardAction, Compare, Dialog, PanelChoice, Save};
@@ -56,7 +57,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }),
         Action::Try(view, set) => {
             state.view.show(view);
-            state.apply(&set);
+            try_on(state, &set);
         }
         Action::Load(run) => {
             history::load(state, (*run).clone(), LayoutOrigin::of_loaded(&run));
@@ -115,6 +116,17 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             history::load(state, (*run).clone(), LayoutOrigin::Yours);
             state.view.show(View::Run);
         }
+    }
+}
+
+/// Sets fields whose outcome was promised for the layout as it is: one that follows the run is not chosen anew.
+fn try_on(state: State, set: &[(&'static str, String)]) {
+    let now = state.run.get_untracked();
+    let after = now.with_texts(set).filter(|after| !differs_in_layout(&now, after));
+    let is_chosen = state.layout.get_value().origin.get_untracked() == LayoutOrigin::Chosen;
+    match after.filter(|_| is_chosen) {
+        Some(after) => state.take(after, LayoutOrigin::Yours),
+        None => state.apply(set),
     }
 }
 

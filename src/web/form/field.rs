@@ -2,8 +2,8 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
-use crate::core::run::Value;
 use crate::core::run::registry::{Field, Slot};
+use crate::core::run::{Run, Value};
 use crate::core::t;
 use crate::view::choose::{self, AfterChoice};
 use crate::view::node::glossary::{find, meaning};
