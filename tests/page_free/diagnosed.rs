@@ -7,6 +7,7 @@ use shardscope::core::diagnose::{Diagnosis, MadeDelays, made_trace, of_series, o
 use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::Run;
 use shardscope::core::units::MemoryUnit;
+use shardscope::io::evidence::{diagnose, read as read_evidence};
 use shardscope::view::node::figure::Scope;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::diagnose::diagnosis;
@@ -36,6 +37,25 @@ fn traces_of(own: &Evaluation) -> Vec<Diagnosis> {
     let late = MadeDelays { late_reduction: 0.3 * step, pause: 0.2 * step, attention: 2.0 };
     let made = [MadeDelays::default(), late].into_iter().filter_map(|delays| made_trace(run, delays).ok());
     made.map(|trace| of_traces(&[&trace], run)).collect()
+}
+
+/// A message of PyTorch's allocator on a GPU of `own`, which holds a part of its memory, asks for more than is free, and
+/// says a rank or none.
+fn message_of(own: &Evaluation, random: &mut Random) -> Diagnosis {
+    const GIB: f64 = 1_073_741_824.0;
+    let total = own.report.memory.capacity_bytes.0 / GIB;
+    let (allocated, unused) = (total * random.one(&[0.5, 0.8, 0.93]), total * random.one(&[0.0, 0.01, 0.06]));
+    let free = total * 0.01;
+    let asked = free * random.one(&[1.5, 3.0, 20.0]);
+    let text = format!(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {asked:.2} GiB. GPU 0 has a total capacity of \
+            {total:.2} GiB of which {free:.2} GiB is free. Process 1 has {:.2} GiB memory in use. Of the allocated \
+            memory {allocated:.2} GiB is allocated by PyTorch, and {unused:.2} GiB is reserved by PyTorch but \
+            unallocated.",
+        total - free
+    );
+    let file = read_evidence(text.as_bytes(), &own.scenario.run);
+    diagnose(&[&file], &own.scenario.run).unwrap()
 }
 
 /// Figures of the diagnoses of `own` that agree with one another and with what the page says of the run.
@@ -81,7 +101,7 @@ fn what_diagnose_predicts_is_what_the_run_says() {
         let log = log_of(&own, random.one(&TIMES), random.once_in(2));
         let traces = traces_of(&own);
         traced += traces.len();
-        for found in std::iter::once(log).chain(traces) {
+        for found in [log, message_of(&own, &mut random)].into_iter().chain(traces) {
             figures += agreeing(&own, &found, &mut without);
         }
     }

@@ -60,7 +60,7 @@ use crate::run::{OneOf, Run, Scenario};
 use crate::statics::named;
 use crate::t;
 use crate::time::{ComputePeak, KernelClass, PartKind, executed_flops};
-use crate::units::{fixed, show_off, show_percent, significant};
+use crate::units::{Bytes, fixed, show_bytes, show_off, show_percent, significant};
 use figures::{of_files, of_report, seconds_of_files, seconds_of_report, share_of_files};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -967,11 +967,11 @@ pub fn utilisation_by(by: CountedBy, seconds: f64, run: &Run) -> Option<Message>
 /// Diagnoses a message of an allocator, compared with `run` where one was given.
 pub fn of_memory(message: OutOfMemory, run: Option<&Run>) -> Diagnosis {
     let found = out_of_memory(message, run);
-    let gib = |bytes: f64| crate::units::show_bytes(crate::units::Bytes(bytes));
+    let held = |what: &str, bytes: f64| of_files(what, show_bytes(Bytes(bytes)));
     let moment = found.message.moment.filter(|moment| *moment != Moment::Unknown).map(Moment::words);
     let verdict = match (found.message.asked, found.message.free, found.short) {
         (Some(asked), Some(free), Some(short)) => {
-            let [short, asked, free] = [short, asked, free].map(gib);
+            let [short, asked, free] = [held("short", short), held("asked for", asked), held("free", free)];
             match moment {
                 Some(moment) => t!(
                     "{short} short: {asked} were asked for, {free} were free, while {moment}.",
@@ -984,8 +984,8 @@ pub fn of_memory(message: OutOfMemory, run: Option<&Run>) -> Diagnosis {
             }
         }
         (Some(asked), ..) => match moment {
-            Some(moment) => t!("{asked} were asked for, while {moment}.", asked = gib(asked), moment),
-            None => t!("{asked} were asked for.", asked = gib(asked)),
+            Some(moment) => t!("{asked} were asked for, while {moment}.", asked = held("asked for", asked), moment),
+            None => t!("{asked} were asked for.", asked = held("asked for", asked)),
         },
         _ => match moment {
             Some(moment) => t!("The GPU ran out of memory, while {moment}.", moment),

@@ -9,10 +9,11 @@ mod sizes;
 pub use fingerprint::{Fingerprint, SizeReading};
 
 use super::causes::FoundCause;
+use super::figures::{of_files, of_report};
 use super::trend::MemoryTrend;
 use crate::memory::verdict::MemoryNeed;
 use crate::memory::{Component, Item, Lifetime};
-use crate::message::{Message, verbatim};
+use crate::message::Message;
 use crate::report::{Evaluation, evaluate};
 use crate::run::{Method, Run, Scenario};
 use crate::statics::named;
@@ -205,7 +206,11 @@ impl MemoryFound {
             (None, None) => t!("The prediction is of the fullest GPU: the message names no rank of the run."),
         };
         let fullest = self.fullest.map(|(stage, need)| {
-            t!("The fullest GPU, of pipeline rank {stage}, needs {need}.", stage, need = gib(need))
+            t!(
+                "The fullest GPU, of pipeline rank {stage}, needs {need}.",
+                stage,
+                need = predicted("need of the fullest GPU", need)
+            )
         });
         Some(Message::joined(" ", std::iter::once(whose).chain(fullest)))
     }
@@ -215,8 +220,19 @@ impl MemoryFound {
     }
 }
 
-fn gib(bytes: f64) -> Message {
-    verbatim(show_bytes(Bytes(bytes)))
+/// Bytes of the message, by what they are.
+fn held(what: &str, bytes: f64) -> Message {
+    of_files(what, show_bytes(Bytes(bytes)))
+}
+
+/// Bytes that are predicted of the run that is compared, or of it with a change, which `what` then names.
+fn predicted(what: impl Into<String>, bytes: f64) -> Message {
+    of_report(what, show_bytes(Bytes(bytes)))
+}
+
+/// The need that is predicted `after` the change, and that of the run as it is `now`.
+fn need_with(change: &Message, after: f64, now: f64) -> [Message; 2] {
+    [predicted(format!("need with: {change}"), after), predicted("need", now)]
 }
 
 /// A GPU whose memory differs by more from that of the run is not the run's.
@@ -234,8 +250,8 @@ pub(super) fn not_compared(message: &OutOfMemory, run: &Run) -> Message {
         (Ok(scenario), Some(total)) if !is_own_gpu(message, &scenario) => t!(
             "the message is of a GPU with {total} of memory, and a GPU of the run has {own}: nothing is compared with \
                 it",
-            total = gib(total),
-            own = gib(scenario.gpu.memory.0)
+            total = held("total", total),
+            own = predicted("memory of a GPU", scenario.gpu.memory.0)
         ),
         _ => t!("the run cannot be computed: nothing is compared with it"),
     }
@@ -252,7 +268,8 @@ pub(super) fn change_in_words(
     let now = PredictedMemory::of(run, Place::Fullest)?;
     let after = PredictedMemory::of(&run.with_texts(set)?, Place::Fullest)?;
     if is_other {
-        let (need, now) = (gib(after.need[1]), gib(now.need[1]));
+        let need = predicted(format!("need of the fullest GPU with {set:?}"), after.need[1]);
+        let now = predicted("need of the fullest GPU", now.need[1]);
         return Some(t!("{change}: {need} by the prediction, {now} for the run as it is", change = words, need, now));
     }
     after.is_less_than(&now).then(|| rules::changed(words, &now, &after))

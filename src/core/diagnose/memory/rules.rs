@@ -2,8 +2,9 @@
 //! run is evaluated before it is suggested.
 
 use super::failed::{FailedRun, SetFields};
-use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
+use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, held, need_with, predicted};
 use crate::diagnose::causes::{CauseId, FoundCause, OtherChange, first_of_each};
+use crate::diagnose::figures::of_files;
 use crate::message::{Message, verbatim};
 use crate::pipeline::able::can_run;
 use crate::run::{AttentionKernel, CrossEntropy, OneOf, Recompute, Run};
@@ -21,6 +22,10 @@ const OTHERS: f64 = 0.5;
 /// Memory that was held over what is predicted, from which on what failed was another run, whatever else is true of the
 /// message. It is a choice.
 const FAR: f64 = 1.5;
+
+/// What was asked for, and what the allocator keeps, as figures name them.
+const ASKED: &str = "asked for";
+const UNUSED: &str = "reserved and not in use";
 
 /// A possible cause.
 struct Hypothesis {
@@ -143,12 +148,13 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             // What needs more memory is no change that helps.
             (Some(_), Some(now), Some(after)) if !is_other && !after.is_less_than(now) => (None, false),
             (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
-                let (need, now) = (gib(after.need[1]), gib(now.need[1]));
+                let [need, _] = need_with(&change, after.need[1], now.need[1]);
+                let now = predicted("need of what failed", now.need[1]);
                 let change = Message::joined(", ", std::iter::once(change).chain(along));
                 (Some(t!("{change}: {need} instead of {now}", change, need, now)), true)
             }
             (Some(change), Some(now), Some(after)) if is_other => {
-                let (need, now) = (gib(after.need[1]), gib(now.need[1]));
+                let [need, now] = need_with(&change, after.need[1], now.need[1]);
                 (Some(t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now)), true)
             }
             (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), true),
@@ -218,8 +224,10 @@ impl<'a> Rules<'a> {
     fn elsewhere(&mut self) {
         let (message, total) = (self.message, self.total);
         if let Some(others) = message.others.filter(|others| *others > 0.03 * total) {
-            let evidence =
-                t!("{held} of the GPU belong to other processes, which the message names.", held = gib(others));
+            let evidence = t!(
+                "{held} of the GPU belong to other processes, which the message names.",
+                held = held("other processes", others)
+            );
             let change = t!("end the other process, or use another GPU");
             self.add(CauseId::OtherProcess, 0.95, others, evidence, Some(change));
             return;
@@ -227,7 +235,7 @@ impl<'a> Rules<'a> {
         let Some(rest) = message.much_uncounted().filter(|_| message.doubt().is_none()) else {
             return;
         };
-        let held = gib(rest);
+        let held = held("neither free nor counted", rest);
         let evidence = match message.process {
             Some(_) => t!("{held} of the GPU are neither free nor in the count of this process.", held),
             None => t!(
@@ -254,7 +262,7 @@ impl<'a> Rules<'a> {
         let Some(allowed) = message.limit() else {
             return;
         };
-        let (allowed, total) = (gib(allowed), gib(total));
+        let (allowed, total) = (held("limit", allowed), held("total", total));
         let evidence = t!("The process may use {allowed} of {total}: a limit was set.", allowed, total);
         let weight = if message.free.is_some_and(|free| free > self.asked) { 0.97 } else { 0.4 };
         let change = t!("raise the memory fraction of the process");
@@ -323,7 +331,7 @@ impl<'a> Rules<'a> {
         let evidence = || {
             let size = t!(
                 "The {asked} that were asked for have the size of {what}.",
-                asked = gib(asked),
+                asked = held(ASKED, asked),
                 what = fingerprint.names()
             );
             Message::joined(" ", std::iter::once(size).chain(fingerprint.to_look_up()))
@@ -361,14 +369,16 @@ impl<'a> Rules<'a> {
         let Self { asked, total, free, unused, .. } = *self;
         if self.message.driver_pool {
             let held = total - self.allocated - free;
-            let evidence =
-                t!("{held} are neither allocated nor free: the driver's pool holds them in pieces.", held = gib(held));
+            let evidence = t!(
+                "{held} are neither allocated nor free: the driver's pool holds them in pieces.",
+                held = self::held("in pieces", held)
+            );
             self.add(CauseId::Fragmentation, 0.7, held, evidence, Some(t!("PyTorch's own allocator")));
         } else if unused > asked && unused > 0.02 * total && asked > 0.0 {
             let evidence = t!(
                 "{unused} are reserved and not in use, more than the {asked} that were asked for.",
-                unused = gib(unused),
-                asked = gib(asked)
+                unused = held(UNUSED, unused),
+                asked = held(ASKED, asked)
             );
             let change = t!(
                 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on), or equal shapes"
@@ -378,9 +388,9 @@ impl<'a> Rules<'a> {
             let evidence = t!(
                 "{unused} are reserved and not in use, {free} are free: together at least the {asked} that were asked \
                     for.",
-                unused = gib(unused),
-                free = gib(free),
-                asked = gib(asked)
+                unused = held(UNUSED, unused),
+                free = held("free", free),
+                asked = held(ASKED, asked)
             );
             // Expandable segments give pages that are not in use back to the driver: both together can serve one
             // request.
@@ -389,8 +399,8 @@ impl<'a> Rules<'a> {
         } else if unused > 0.0 && unused + free < asked {
             let evidence = t!(
                 "{unused} are reserved and not in use. With all of it free, {short} would still be missing.",
-                unused = gib(unused),
-                short = gib(asked - unused - free)
+                unused = held(UNUSED, unused),
+                short = held("short with all of it", asked - unused - free)
             );
             self.add(CauseId::Fragmentation, 0.05, unused, evidence, None);
         }
@@ -460,12 +470,13 @@ impl<'a> Rules<'a> {
     fn outside_pytorch(&mut self) {
         let outside = self.message.process.map_or(0.0, |process| process - self.allocated - self.unused);
         if outside > 3.0 * GIB && outside < self.total {
-            let evidence = t!("{outside} of the process are outside PyTorch.", outside = gib(outside));
+            let evidence =
+                t!("{outside} of the process are outside PyTorch.", outside = held("outside PyTorch", outside));
             let change = t!("fewer communicators, smaller NCCL and expert buffers");
             self.add(CauseId::Context, 0.55, outside, evidence, Some(change));
         }
         if let Some(pools) = self.message.pools.filter(|pools| *pools > 2.0 * GIB) {
-            let evidence = t!("{pools} are in pools of CUDA graphs.", pools = gib(pools));
+            let evidence = t!("{pools} are in pools of CUDA graphs.", pools = held("pools of CUDA graphs", pools));
             self.add(CauseId::Context, 0.55, pools, evidence, Some(t!("fewer captured shapes")));
         }
     }
@@ -474,8 +485,9 @@ impl<'a> Rules<'a> {
 /// A change in words, with the memory that is predicted with it. It is said to fit only if the run as it is does not
 /// fit by the prediction, and if the change alters the prediction.
 pub(super) fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
-    let (need, before, fullest) = (gib(after.need[1]), gib(now.need[1]), gib(after.fullest));
-    let is_fullest = need == fullest;
+    let [need, before] = need_with(&change, after.need[1], now.need[1]);
+    let fullest = predicted(format!("need of the fullest GPU with: {change}"), after.fullest);
+    let is_fullest = need.to_string() == fullest.to_string();
     let said = match () {
         () if now.fits => {
             t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now = before)
@@ -507,13 +519,17 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
     let held = t!(
         "The {asked} that were asked for have the size of {what}. A flash kernel never holds scores: if they are \
             scores, attention ran in its plain form, and the run that is compared has {kernel}.",
-        asked = gib(found.message.asked?),
+        asked = held(ASKED, found.message.asked?),
         what = fingerprint.names(),
         kernel = Message::plain(kernel.choice().label)
     );
     let plain = vec![("stack.attention", AttentionKernel::Eager.id().to_owned())];
-    let with = tried(run, found.place(), &plain)
-        .map(|after| t!("With plain attention {need} are predicted for that rank.", need = gib(after.need[1])));
+    let with = tried(run, found.place(), &plain).map(|after| {
+        t!(
+            "With plain attention {need} are predicted for that rank.",
+            need = predicted("need with plain attention", after.need[1])
+        )
+    });
     Some(Message::joined(" ", std::iter::once(held).chain(with)))
 }
 
@@ -526,10 +542,10 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     let mut evidence = vec![t!(
         "PyTorch had {allocated} allocated, and tensors of {need} ({low} to {high}) are predicted for the run that is \
             compared: what failed was another run, or needs what is not counted.",
-        allocated = gib(allocated),
-        need = gib(need),
-        low = gib(low),
-        high = gib(high)
+        allocated = held("allocated", allocated),
+        need = predicted("tensors", need),
+        low = predicted("tensors, low", low),
+        high = predicted("tensors, high", high)
     )];
     let tensors = failed.memory.as_ref().map(PredictedMemory::tensors);
     match (&failed.of_logits[..], tensors) {
@@ -538,8 +554,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
                 "With {settings}, which is not the run of the bars above, tensors of {need} are predicted, of all that \
                     were tried the nearest to the {sum} that were held and asked for.",
                 settings = Message::joined(", ", failed.words.clone()),
-                need = gib(likely),
-                sum = gib(allocated + found.message.asked.unwrap_or(0.0))
+                need = predicted("tensors of what failed", likely),
+                sum = held("held and asked for", allocated + found.message.asked.unwrap_or(0.0))
             ));
             evidence.extend(failed.also.iter().map(|settings| {
                 t!("With {settings} they are as well, within the range: the launch script decides.", settings)
@@ -550,14 +566,14 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
                 "What was asked for has the size of the logits of {settings}, with which tensors of {need} are \
                     predicted.",
                 settings,
-                need = gib(likely)
+                need = predicted("tensors of what failed", likely)
             ));
             let rest = allocated - high;
             evidence.extend((rest > 0.0).then(|| {
                 t!(
                     "At least {rest} more were held: TP, PP, recomputation or attention of what failed differ too. Set \
                         them as they were, and this is calculated anew.",
-                    rest = gib(rest)
+                    rest = held("more than those", rest)
                 )
             }));
         }
@@ -613,7 +629,10 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
     let evidence = match full {
         _ if larger => t!("More was asked for at once than the GPU has."),
         Some(share) if is_full => {
-            t!("{share} of the GPU are tensors that PyTorch allocated.", share = show_percent(share))
+            t!(
+                "{share} of the GPU are tensors that PyTorch allocated.",
+                share = of_files("allocated of the GPU", show_percent(share))
+            )
         }
         _ if by_prediction => t!("The prediction for this run needs more than the GPU has."),
         _ if message.free.is_none() && message.allocated.is_none() && message.asked.is_some() => {
@@ -656,8 +675,8 @@ fn together_with_asked(message: &OutOfMemory) -> Message {
         Some((tensors, total)) => t!(
             "Tensors and what was asked for are {tensors} of {total}: it lacks room only beside what is reserved and \
                 not in use, and what is outside PyTorch.",
-            tensors = gib(tensors),
-            total = gib(total)
+            tensors = held("held and asked for", tensors),
+            total = held("total", total)
         ),
         None => t!("Together with what was asked for, more is needed than the GPU has."),
     }

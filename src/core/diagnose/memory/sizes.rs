@@ -1,6 +1,6 @@
 //! Whether the sizes of a message can all be true, and what they say of the memory that this process does not count.
 
-use super::{OutOfMemory, gib};
+use super::{OutOfMemory, held as shown};
 use crate::message::Message;
 use crate::t;
 use crate::units::GIB;
@@ -45,7 +45,8 @@ impl OutOfMemory {
         let (held, free) = (self.held(), self.free.unwrap_or(0.0));
         let others = self.others.unwrap_or(0.0);
         let passes = |sum: f64, whole: f64| sum > (1.0 + ALIKE) * whole + 0.02 * GIB;
-        let (shown_held, shown_free, capacity) = (gib(held), gib(free), gib(total));
+        let (shown_held, shown_free) = (shown("held by PyTorch", held), shown("free", free));
+        let capacity = shown("total", total);
         if passes(free, total) {
             let (free, total) = (shown_free, capacity);
             return Some(t!("{free} free of {total} are more than there are.", free, total));
@@ -65,11 +66,11 @@ impl OutOfMemory {
             return Some(t!(
                 "{held} that PyTorch holds are more than the {process} that its process has in use.",
                 held,
-                process = gib(process)
+                process = shown("of the process", process)
             ));
         }
         passes(process + others + free, total).then(|| {
-            let used = gib(process + others);
+            let used = shown("in use", process + others);
             let (free, total) = (shown_free, capacity);
             t!("{used} in use and {free} free are more than the {total} of the GPU.", used, free, total)
         })
@@ -105,8 +106,8 @@ impl OutOfMemory {
             "{asked} were asked for while {free} were free: by its sizes the GPU was not full. A limit that the \
                 message does not print, or memory that was freed before it was written, would explain that. No cause \
                 is derived from its sizes.",
-            asked = gib(asked),
-            free = gib(free)
+            asked = shown("asked for", asked),
+            free = shown("free", free)
         ))
     }
 }

@@ -1,6 +1,7 @@
 //! The GPU of a message that memory ran out, over the prediction; what was asked for.
 
 use super::{amount, head, legend};
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::diagnose::MemoryFound;
 
@@ -40,13 +41,18 @@ fn colour(part: &str) -> &'static str {
 }
 
 /// A part of a bar in its key.
-fn item(class: &str, words: &'static str, bytes: f64) -> Node {
-    el("span", &[], &[el("i", &[("class", class)], &[]), text(words), text(" "), text(verbatim(gib(bytes)))])
+fn item(class: &str, words: &'static str, bytes: f64, of: &Scope) -> Node {
+    let shown = inline(verbatim(gib(bytes))).reports(words, of);
+    el("span", &[], &[el("i", &[("class", class)], &[]), text(words), text(" "), shown])
 }
 
 /// A bar with its label and `whole`, the bytes of all its parts.
-fn bar_line(label: &'static str, whole: f64, parts: &[Node]) -> Node {
-    let cells = [leaf("b", "", label), el("span", &[("class", "track")], parts), amount("whole", &gib(whole))];
+fn bar_line(label: &'static str, whole: f64, parts: &[Node], of: &Scope) -> Node {
+    let cells = [
+        leaf("b", "", label),
+        el("span", &[("class", "track")], parts),
+        amount("whole", &gib(whole)).reports("need", of),
+    ];
     el("div", &[("class", "pair-row")], &cells)
 }
 
@@ -63,28 +69,35 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
     let total = message.total.or(memory.need.map(|need| need[3])).unwrap_or(used + asked);
     let high = memory.need.map_or(0.0, |need| need[2]);
     let most = (used + asked).max(total).max(high).max(1.0) * 1.02;
-    let limit =
-        || el("s", &[("style", &percent("left", total / most))], &[]).title(t!("limit {bytes}", bytes = gib(total)));
+    let limit = || {
+        el("s", &[("style", &percent("left", total / most))], &[])
+            .title(t!("limit {bytes}", bytes = Scope::files().says("total", gib(total))))
+    };
     let mut start = 0.0;
     let mut inside = Vec::new();
     let mut key = Vec::new();
     for (name, class, bytes) in parts.into_iter().filter(|part| part.2 > 0.0) {
         inside.push(bar_at(class, start, bytes / most).title(name));
-        key.push(item(class, name, bytes));
+        key.push(item(class, name, bytes, &Scope::files()));
         start += bytes / most;
     }
     if let Some(free) = message.free {
         let shown = free.min((total - used).max(0.0));
         inside.push(bar_at("free", start, shown / most).title("free"));
         // It is a part of what was asked for, so that the parts add up to more than the bar by it.
-        key.push(item("free", if asked > free { "free, inside what was asked for" } else { "free" }, free));
+        key.push(item(
+            "free",
+            if asked > free { "free, inside what was asked for" } else { "free" },
+            free,
+            &Scope::files(),
+        ));
     }
     if asked > 0.0 {
         inside.push(bar_at("asked", start, asked / most).title("asked for"));
-        key.push(item("asked", "asked for", asked));
+        key.push(item("asked", "asked for", asked, &Scope::files()));
     }
     inside.push(limit());
-    let mut lines = vec![bar_line("Message", used + asked, &inside), key_line(&key)];
+    let mut lines = vec![bar_line("Message", used + asked, &inside, &Scope::files()), key_line(&key)];
     if let Some([low, need, high, _]) = memory.need {
         let mut start = 0.0;
         let mut inside = Vec::new();
@@ -92,15 +105,15 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         for (part, bytes) in memory.predicted_parts() {
             let class = format!("pr {}", colour(part));
             inside.push(bar_at(&class, start, bytes / most).title(part));
-            key.push(item(&class, part, bytes));
+            key.push(item(&class, part, bytes, &Scope::compared()));
             start += bytes / most;
         }
         inside.push(bracket(low / most, high / most));
         inside.push(limit());
-        lines.push(bar_line("Predicted", need, &inside));
+        lines.push(bar_line("Predicted", need, &inside, &Scope::compared()));
         lines.push(key_line(&key));
     }
-    let beside = verbatim(message.total.map(gib).unwrap_or_default());
+    let beside = message.total.map(|total| Scope::files().says("total", gib(total))).unwrap_or_default();
     let whose = memory.whose_prediction();
     // What PyTorch calls allocated is compared with the tensors, the bar has the rest as well.
     let of_tensors =
@@ -108,9 +121,9 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
             t!(
                 "Of the {need} predicted, {tensors} are tensors, which PyTorch calls allocated, and {rest} are of the \
                 process and of fragmentation.",
-                need = verbatim(gib(need[1])),
-                tensors = verbatim(gib(tensors)),
-                rest = verbatim(gib(need[1] - tensors))
+                need = Scope::compared().says("need", gib(need[1])),
+                tensors = Scope::compared().says("tensors", gib(tensors)),
+                rest = Scope::compared().says("process and fragmentation", gib(need[1] - tensors))
             )
         });
     let below = Message::joined(" ", whose.into_iter().chain(of_tensors));
@@ -129,9 +142,10 @@ pub(super) fn asked(memory: &MemoryFound) -> Option<Node> {
     let what = memory.fingerprint.as_ref()?;
     let words = t!(
         "{asked} are the size of {what}, to {off}.",
-        asked = memory.message.asked.map(gib).unwrap_or_default(),
+        asked = memory.message.asked.map(|asked| Scope::files().says("asked for", gib(asked))).unwrap_or_default(),
         what = what.names(),
-        off = show_percent(what.also.iter().map(|other| other.off).fold(what.off, f64::max))
+        off = Scope::files()
+            .says("off the size", show_percent(what.also.iter().map(|other| other.off).fold(what.off, f64::max)))
     );
     let lines = std::iter::once(words).chain(what.to_look_up()).map(paragraph);
     let heading = head("What was asked for", Message::default(), Node::none());
