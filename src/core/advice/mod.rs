@@ -6,6 +6,7 @@
 mod away;
 pub mod certify;
 pub mod fit;
+mod gaining;
 pub mod narrow;
 mod schedules;
 mod splits;
@@ -14,6 +15,7 @@ mod told;
 mod tower;
 
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
+pub use gaining::{GainingPipeline, pipeline_that_gains};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance, tower_off};
 pub use told::{is_told, least_saved, least_told, told_from, untold};

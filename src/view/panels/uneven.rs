@@ -4,9 +4,11 @@ use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::node::figure::Scope;
 use crate::node::markup::document;
+use crate::panels::strip::keeping_budget;
+use crate::panels::suggest::brief;
 use crate::prelude::*;
 use crate::words::{outlook, said_of, untold};
-use shardscope_core::advice::{BalancedSplits, LayerSplit, balance, tower_off};
+use shardscope_core::advice::{BalancedSplits, LayerSplit, balance, is_told, pipeline_that_gains, tower_off};
 use shardscope_core::report::{Pair, SplitOrigin};
 use shardscope_core::source::UNEVEN_PP;
 
@@ -77,7 +79,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let balance = balance(evaluation);
     let Some((balance, even)) = balance.as_ref().and_then(|balance| Some((balance, balance.of(SplitOrigin::Even)?)))
     else {
-        return muted("One stage has nothing to balance.");
+        return with_gaining(t!("One stage has nothing to balance."), evaluation);
     };
     let drawn: Vec<_> = balance
         .splits
@@ -129,7 +131,48 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         ),
         table,
         muted(outcome(balance, &evaluation.scenario.run.gpu.title())),
+        gains_elsewhere(balance, evaluation),
     ])
+}
+
+/// Of a layout in which no split gains what can be told: how long its ranks idle, which is all that a split could gain,
+/// and the pipeline in which one gains most, a press away. Nothing where a split gains, or was measured.
+fn gains_elsewhere(balance: &BalancedSplits, evaluation: &Evaluation) -> Node {
+    let run = &evaluation.scenario.run;
+    let (Some(even), Some(best)) = (balance.of(SplitOrigin::Even), balance.of(SplitOrigin::Best)) else {
+        return Node::none();
+    };
+    if balance.measured.is_some() || is_told(run, best.step_s().0, even.step_s().0) {
+        return Node::none();
+    }
+    let idle = show_percent(evaluation.report.pipeline.bubble_fraction);
+    let idle = Scope::run().says("pipeline.bubble_fraction", idle);
+    let here =
+        t!("In this layout no split gains what can be told: its ranks idle {idle} of the pipeline's time.", idle);
+    with_gaining(here, evaluation)
+}
+
+/// The words `here` of a layout in which no split gains, with the pipeline in which one gains most, a press away.
+fn with_gaining(here: Message, evaluation: &Evaluation) -> Node {
+    let run = &evaluation.scenario.run;
+    let Some(found) = pipeline_that_gains(run) else {
+        return muted(here);
+    };
+    let (of_best, of_even) = (Scope::of(&found.run, Some(run)), Scope::of(&found.even, Some(run)));
+    let own = Scope::run().says("step.time_s", show_seconds(evaluation.report.step.time_s));
+    let there = t!(
+        "In {layout} other layers a stage gain: {layers} take {time} instead of {even}, {less} less. This layout takes \
+            {own}.",
+        layout = brief(&found.even, run),
+        layers = short(found.run.stage_layers.as_deref().unwrap_or_default()),
+        time = of_best.says("step.time_s", show_seconds(found.best_s)),
+        even = of_even.says("step.time_s", show_seconds(found.even_s)),
+        less = of_best.says("step.time_s, less than even", show_percent(1.0 - found.best_s / found.even_s)),
+        own
+    );
+    let name = brief(&found.run, run);
+    let take = load("", &keeping_budget(run, found.run.clone()), name, &[text("Use")]);
+    el("p", &[("class", "muted")], &[inline(here), text(" "), inline(there), text(" "), take])
 }
 
 /// The splits compared, in words.
@@ -248,6 +291,38 @@ mod tests {
         };
         assert!(words("qwen-2-vl-72b").contains("was measured at 28.4 s a step"), "{}", words("qwen-2-vl-72b"));
         assert!(!words("llama-3.1-8b").contains("vision tower"));
+    }
+
+    /// Where no split gains what can be told the page says how long the ranks idle, as the report has it, and the
+    /// press leads to a run whose uneven split gains beyond the limit over its even one.
+    #[test]
+    fn a_layout_in_which_no_split_gains_says_where_one_does() {
+        for pp in ["1", "2"] {
+            leads_to_a_split_that_gains(pp);
+        }
+    }
+
+    fn leads_to_a_split_that_gains(pp: &str) {
+        let set = [("model", "qwen-2-vl-72b"), ("gpu", "h20-sxm-96gb"), ("gpus", "64"), ("tp", "8"), ("pp", pp)];
+        let own = evaluate(&Run::default().with_texts(&set).unwrap()).unwrap();
+        let view = picture(&own, MemoryUnit::Gib);
+        let html = view.to_html().replace("&#39;", "'");
+        let idle = show_percent(own.report.pipeline.bubble_fraction);
+        let idles = html.contains(&format!("its ranks idle {idle} of the pipeline's time"));
+        assert!(if pp == "1" { html.contains("nothing to balance") } else { idles }, "{html}");
+        let actions = view.actions();
+        let loaded: Vec<&Run> = actions
+            .iter()
+            .filter_map(|action| if let Action::Load(run) = action { Some(&**run) } else { None })
+            .collect();
+        let [run] = loaded[..] else { panic!("{html}") };
+        let after = evaluate(run).unwrap();
+        let splits = balance(&after).unwrap();
+        let [even, uneven] = [SplitOrigin::Even, SplitOrigin::Own].map(|origin| splits.of(origin).unwrap().step_s());
+        assert!(is_told(run, uneven.0, even.0) && after.report.memory.overall() == Verdict::Fits);
+        assert!(html.contains(&show_seconds(uneven)) && html.contains(&show_seconds(even)), "{html}");
+        // There the sentence is not said.
+        assert!(!picture(&after, MemoryUnit::Gib).to_html().contains("no split gains what can be told"));
     }
 
     #[test]
