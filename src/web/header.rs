@@ -8,7 +8,8 @@ use crate::view::node::markup::{Action, Node, PanelAction, el, text as words};
 use crate::view::palette::Theme;
 use crate::view::steps::StepId;
 use crate::view::views::{Drawn, View};
-use crate::web::browser::html::{text, view_of};
+use crate::web::browser;
+use crate::web::browser::html::{effect, text, view_of};
 use crate::web::browser::i18n;
 use crate::web::browser::i18n::say;
 use crate::web::dialogs::share::open_share;
@@ -18,8 +19,10 @@ use crate::web::form::sentence::sentence;
 use crate::web::state::{State, Viewed};
 use crate::web::timeline::export;
 use crate::web::timeline::look::TimelineLook;
+use leptos::html::Div;
 use leptos::prelude::*;
 use std::sync::Arc;
+use wasm_bindgen::JsCast;
 
 /// A grey button that does `action`.
 fn quiet(action: Action, class: &'static str, title: &'static str, label: &'static str) -> Node {
@@ -161,8 +164,20 @@ pub(crate) fn Header() -> impl IntoView {
             </button>
         }
     };
+    // A sentence of long names has two lines: what stands below it begins where it ends.
+    let top = NodeRef::<Div>::new();
+    effect(move || {
+        if let Some(top) = top.get() {
+            browser::watch_height(&top, |height| {
+                let root = browser::document_element();
+                if let Some(root) = root.and_then(|root| root.dyn_into::<web_sys::HtmlElement>().ok()) {
+                    let _ = root.style().set_property("--bar", &format!("{height}px"));
+                }
+            });
+        }
+    });
     view! {
-        <div class="top">
+        <div class="top" node_ref=top>
             <header class="bar">
                 <i class="logo"></i>
                 <h1>"Shardscope"</h1>

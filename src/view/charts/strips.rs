@@ -15,8 +15,9 @@ const MIN_ROW: f64 = 10.0;
 const MAX_ROW: f64 = 18.0;
 /// Height of all rows of a pipeline, where the height of a row is between these limits.
 const ROWS: f64 = 96.0;
-/// Height of the words above a strip.
-const WORDS: f64 = 18.0;
+/// Height of a line of words above a strip, and of the room below them.
+const LINE: f64 = 14.0;
+const BELOW_WORDS: f64 = 4.0;
 /// Height of the gap below a strip.
 const GAP: f64 = 10.0;
 /// Height of the time axis.
@@ -24,6 +25,13 @@ const AXIS: f64 = 18.0;
 
 /// The picture of timelines with the words above each.
 pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
+    let lined: Vec<_> = drawn.iter().map(|(words, timeline)| (vec![words.clone()], *timeline)).collect();
+    lined_strips(&lined)
+}
+
+/// The picture of timelines with lines of words above each: a picture's words go to no next line by themselves, and a
+/// telephone has room for about 45 characters.
+pub(crate) fn lined_strips(drawn: &[(Vec<Message>, &Timeline)]) -> Drawing {
     let ends = drawn.iter().map(|(_, timeline)| timeline.makespan());
     let longest = ends.fold(0.0, f64::max);
     let ranks = drawn.iter().map(|(_, timeline)| timeline.ranks.len());
@@ -31,14 +39,17 @@ pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     let stride = most.div_ceil(MAX_RANKS);
     let rows = most.div_ceil(stride);
     let row = (ROWS / rows as f64).clamp(MIN_ROW, MAX_ROW);
-    let height = |timeline: &Timeline| WORDS + row * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
-    let foot: f64 = drawn.iter().map(|(_, timeline)| height(timeline)).sum();
+    let above = |lines: &[Message]| lines.len() as f64 * LINE + BELOW_WORDS;
+    let height = |timeline: &Timeline| row * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
+    let foot: f64 = drawn.iter().map(|(lines, timeline)| above(lines) + height(timeline)).sum();
     let mut drawing = Drawing::new(foot + AXIS);
     let mut top = 0.0;
-    for (words, timeline) in drawn {
-        drawing.heading(top + 8.0, words);
-        let place = Place { top: top + WORDS, row, stride };
-        strip(&mut drawing, timeline, longest, place);
+    for (lines, timeline) in drawn {
+        for (at, words) in lines.iter().enumerate() {
+            drawing.heading(top + 8.0 + at as f64 * LINE, words);
+        }
+        top += above(lines);
+        strip(&mut drawing, timeline, longest, Place { top, row, stride });
         top += height(timeline);
     }
     drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);

@@ -189,11 +189,18 @@ pub(crate) fn download_address(name: &str, address: &str) {
 
 /// Calls `changed` with the width of `element` now and whenever it changes, for as long as the present owner lives.
 pub(crate) fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
-    changed(element.get_bounding_client_rect().width());
+    watch_size(element, move |size| changed(size.width()));
+}
+
+/// As [`watch_width`], with the height.
+pub(crate) fn watch_height(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
+    watch_size(element, move |size| changed(size.height()));
+}
+
+fn watch_size(element: &web_sys::Element, changed: impl Fn(web_sys::DomRect) + 'static) {
+    changed(element.get_bounding_client_rect());
     let watched = element.clone();
-    let callback = Closure::<dyn FnMut()>::new(move || {
-        changed(watched.get_bounding_client_rect().width());
-    });
+    let callback = Closure::<dyn FnMut()>::new(move || changed(watched.get_bounding_client_rect()));
     if let Ok(observer) = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()) {
         observer.observe(element);
         let watching = StoredValue::new_local(Some((observer, callback)));
