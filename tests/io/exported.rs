@@ -21,7 +21,7 @@ fn unfit() -> Run {
 
 /// Formats with a place for words: an order is cells alone, and the JSON has the verdict as a field.
 fn worded() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|format| format.id).filter(|id| !["order", "json"].contains(id))
+    FORMATS.iter().map(|format| format.id).filter(|id| !["order", "order-table", "json"].contains(id))
 }
 
 fn dialog(run: &Run, id: &str) -> String {

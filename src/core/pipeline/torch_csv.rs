@@ -52,14 +52,7 @@ pub fn to_tokens(text: &str) -> Result<String, BadToken> {
 /// The CSV that PyTorch loads (`_load_csv` of a runtime schedule, torchtitan's `pipeline_parallel_schedule_csv`), in
 /// its newer dialect: `I` for the gradient of the input, `B` for the whole backward.
 pub fn to_csv(order: &Order) -> String {
-    let cell = |op: Op| {
-        let letters = match op.kind {
-            OpKind::B => "I",
-            OpKind::BW => "B",
-            kind => kind.letters(),
-        };
-        format!("{}{letters}{}", op.stage, op.microbatch)
-    };
+    let cell = |op: Op| format!("{}{}{}", op.stage, letter(op.kind), op.microbatch);
     let mut csv = String::new();
     for row in &order.ranks {
         let cells = row.iter().map(|item| match item {
@@ -70,6 +63,30 @@ pub fn to_csv(order: &Order) -> String {
         csv.push('\n');
     }
     csv
+}
+
+/// The order as a table with a header row, an op a line: `rank,position,op,stage,microbatch`, the op by its letter in
+/// [`to_csv`]. Both ops of an overlapped pair have the same position.
+pub fn to_table(order: &Order) -> String {
+    let mut table = String::from("rank,position,op,stage,microbatch\n");
+    for (rank, row) in order.ranks.iter().enumerate() {
+        for (position, item) in row.iter().enumerate() {
+            for op in item.ops() {
+                // Writing to a String cannot fail.
+                let _ = writeln!(table, "{rank},{position},{},{},{}", letter(op.kind), op.stage, op.microbatch);
+            }
+        }
+    }
+    table
+}
+
+/// The letter of an op in PyTorch's newer dialect.
+fn letter(kind: OpKind) -> &'static str {
+    match kind {
+        OpKind::B => "I",
+        OpKind::BW => "B",
+        kind => kind.letters(),
+    }
 }
 
 fn moves(cell: &str) -> bool {
@@ -144,6 +161,34 @@ mod tests {
             let spec = Spec { order: Some(ours), ..Spec::new(schedule("custom").unwrap(), 0, 0) };
             let order = build(&spec, &Durations::unit(1)).unwrap().order;
             assert_eq!(to_csv(&order).trim_end(), csv);
+        }
+    }
+
+    /// The table, its lines put side by side again by rank and position, is the file that the loader reads.
+    #[test]
+    fn the_table_and_the_file_are_the_same_order() {
+        for (id, pp, m, chunks) in [("1f1b", 4, 8, 1), ("zb-h1", 4, 6, 1), ("dualpipev", 4, 10, 2), ("zb-v", 4, 8, 2)] {
+            let spec = Spec { virtual_stages: chunks, ..Spec::new(schedule(id).unwrap(), pp, m) };
+            let order = build(&spec, &Durations::unit(spec.stages())).unwrap().order;
+            let table = to_table(&order);
+            let mut lines = table.lines();
+            assert_eq!(lines.next(), Some("rank,position,op,stage,microbatch"));
+            let mut ranks: Vec<Vec<Vec<String>>> = Vec::new();
+            for line in lines {
+                let cells: Vec<&str> = line.split(',').collect();
+                let [rank, position] = [cells[0], cells[1]].map(|cell| cell.parse::<usize>().unwrap());
+                ranks.resize(ranks.len().max(rank + 1), Vec::new());
+                let row = &mut ranks[rank];
+                assert!(position == row.len() || position + 1 == row.len(), "{id}: {line}");
+                row.resize(row.len().max(position + 1), Vec::new());
+                row[position].push(format!("{}{}{}", cells[3], cells[2], cells[4]));
+            }
+            let cell = |ops: &Vec<String>| match &ops[..] {
+                [one] => one.clone(),
+                pair => format!("({})OVERLAP_F_B", pair.join(";")),
+            };
+            let rows = ranks.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n");
+            assert_eq!(rows.collect::<String>(), to_csv(&order), "{id}");
         }
     }
 }

@@ -43,6 +43,7 @@ enum Writer {
     Json,
     Csv,
     Order,
+    OrderTable,
     /// A step of reinforcement learning, by its program.
     Rl,
     /// By the dialect of its id. The dialect itself stays out of this table: the page reads the table, and the dialects
@@ -77,6 +78,14 @@ pub static FORMATS: &[ExportFormat] = &[
         "a line per rank from rank 0, a cell per op: stage, F, I, W or B, micro-batch. PyTorch's runtime schedules and \
             torchtitan load it, and would read a heading as a rank",
         "order.csv",
+    ),
+    format(
+        Writer::OrderTable,
+        "order-table",
+        "Order as a table (CSV)",
+        "the same order with a header row, for a spreadsheet: a line per op with rank, position, op, stage and \
+            micro-batch. No loader of PyTorch reads it",
+        "order-table.csv",
     ),
     format(
         Writer::Rl,
@@ -155,6 +164,7 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
         Writer::Csv => csv::csv(&evaluation, stamp),
         // Each line is a rank to what reads it: there is no place for a heading, version, date and link.
         Writer::Order => torch_csv::to_csv(&evaluation.order),
+        Writer::OrderTable => torch_csv::to_table(&evaluation.order),
         Writer::Rl => rl_settings::settings(&evaluation, stamp),
         Writer::Markdown => markdown::markdown(&evaluation, stamp),
     })
@@ -459,7 +469,7 @@ mod tests {
     #[test]
     fn every_form_names_version_date_and_link() {
         let run = Run { gpus: 128, ..Run::default() };
-        for format in FORMATS.iter().filter(|format| format.id != "order") {
+        for format in FORMATS.iter().filter(|format| !format.id.starts_with("order")) {
             let text = export(&run, format.id, &STAMP).unwrap();
             let words = ["2026-11-21", env!("CARGO_PKG_VERSION"), "https://example.org/x/#v=1&gpus=128"];
             for word in words {

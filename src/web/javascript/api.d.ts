@@ -473,8 +473,8 @@ export interface ModelRead {
   by: "id" | "shape" | "name" | "page";
   sure: boolean;
 }
-export type ExportFormat = "markdown" | "json" | "csv" | "order" | "rl" | "megatron" | "torchtitan" | "deepspeed"
-  | "nanotron" | "axolotl" | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
+export type ExportFormat = "markdown" | "json" | "csv" | "order" | "order-table" | "rl" | "megatron" | "torchtitan"
+  | "deepspeed" | "nanotron" | "axolotl" | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
   | "svg-memory" | "svg-step" | "svg-overlap" | "svg-timeline";
 export interface ExportRequest { run?: Run; format: ExportFormat }
 /**
