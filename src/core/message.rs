@@ -157,7 +157,7 @@ impl Message {
         let mut out = String::new();
         // Writing to a String does not fail.
         let _ = self.write(&mut out, Some(catalogue));
-        out
+        without_gaps(out)
     }
     /// Calls `visit` with every template in it, separators included.
     pub fn templates(&self, visit: &mut impl FnMut(&'static str)) {
@@ -258,6 +258,24 @@ impl Message {
         }
         out.write_str(rest)
     }
+}
+
+/// `text` without a blank between two Chinese characters, which a template has around its holes for figures and names
+/// in Latin letters.
+fn without_gaps(text: String) -> String {
+    let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    if !text.contains(is_chinese) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let is_gap = c == ' ' && out.ends_with(is_chinese) && rest.peek().is_some_and(|next| is_chinese(*next));
+        if !is_gap {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// `text` up to its first colon or semicolon, English or Chinese.
@@ -450,7 +468,7 @@ mod tests {
         let n = 16_384_u32;
         let message = t!("{n} layers on rank {rank}", n, rank = t!("first"));
         assert_eq!(message.to_string(), "16\u{202f}384 layers on rank first");
-        assert_eq!(message.translated(&chinese()), "rank 首个 上有 16\u{202f}384 层");
+        assert_eq!(message.translated(&chinese()), "rank 首个上有 16\u{202f}384 层");
     }
 
     /// Chinese separates things by an enumeration comma and figures by a comma, and says days by a word.
@@ -475,6 +493,17 @@ mod tests {
         let mut seen = Vec::new();
         list.templates(&mut |template| seen.push(template));
         assert_eq!(seen, [", ", "first", "second {it}"]);
+    }
+
+    /// A hole has blanks around it for figures and Latin names; Chinese words in it stand without them.
+    #[test]
+    fn no_blank_stands_between_two_chinese_characters() {
+        let mut catalogue = chinese();
+        catalogue.insert("{name} goes to {after}".to_owned(), "{name} 变为 {after}".to_owned());
+        let said = |name: Message, after: Message| t!("{name} goes to {after}", name, after).translated(&catalogue);
+        assert_eq!(said(t!("first"), t!("first")), "首个变为首个");
+        assert_eq!(said(verbatim("DP"), verbatim("2.1 %")), "DP 变为 2.1 %");
+        assert_eq!(said(t!("first"), verbatim("2.1 %")), "首个变为 2.1 %");
     }
 
     /// The first sentence ends at its own language's colon; a text of one sentence is its own opening.

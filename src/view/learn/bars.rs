@@ -124,7 +124,8 @@ impl Live {
 
 fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     let (unit, per) = scale.unit;
-    let figure = |value: f64| verbatim(format!("{} {unit}", number(value / per, 3)));
+    // Days and bits have a word in every language.
+    let figure = |value: f64| t!("{plain} {unit}", plain = number(value / per, 3), unit);
     let longest = bars.iter().map(Bar::total);
     let most = longest.fold(line.map_or(0.0, |(value, _)| *value), f64::max);
     let most = if most > 0.0 { most * 1.25 } else { per };

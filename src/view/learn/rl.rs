@@ -215,7 +215,7 @@ fn split(dials: &Dials) -> Live {
         "T(g) = max(generation(g), training(N − g)) + sync",
         format!("max({}, {})", show_seconds(point.generation_s), show_seconds(point.training_s)),
     )
-    .below("the step above the shortest", over, 0.1, show_percent)
+    .below("the excess over the shortest step", over, 0.1, show_percent)
     .plots(
         Axis { name: "GPUs that generate", spacing: Spacing::Linear },
         &[Plot { up, lines: lines.into(), level: None }],

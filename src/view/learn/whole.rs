@@ -72,8 +72,8 @@ fn failures(dials: &Dials) -> Live {
             days = number(whole.days, 3)
         ),
         t!(
-            "Each time the work since the last save is repeated, and the restart takes {restart}. In all {lost} of \
-                the time does not train. Twice the GPUs fail twice as often.",
+            "Each time the work since the last save is repeated, and the restart takes {restart}. In all, {lost} of \
+                the time nothing is trained. Twice the GPUs fail twice as often.",
             restart = show_seconds(setting.rhythm.restart),
             lost = show_percent(lost)
         ),

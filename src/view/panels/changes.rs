@@ -106,7 +106,9 @@ fn shown(field: &Field, run: &Run, meant: &impl Deref<Target = Run>) -> Message 
         Value::Text(id) => label(&id),
         value => {
             let plain = shardscope_core::run::registry::plain(&value).unwrap_or_default();
-            if field.unit.is_empty() { verbatim(plain) } else { t!("{plain} {unit}", plain, unit = field.unit) }
+            // A share is a number; "0 share" is none.
+            let unit = Some(field.unit).filter(|unit| !["", "share"].contains(unit));
+            unit.map_or_else(|| verbatim(&plain), |unit| t!("{plain} {unit}", plain = plain.clone(), unit))
         }
     }
 }
