@@ -35,3 +35,10 @@ pub fn figure(name: &'static str, words: impl Into<Message>, picture: Node) -> N
     let head = [aside(words), leaf("span", "spring", ""), save(name)];
     el("figure", &[], &[el("div", &[("class", "panel-head")], &head), picture])
 }
+
+/// The entry of a key for passes that are too short to be drawn apart.
+pub fn bands() -> Node {
+    let how = "Passes too short to be drawn apart: the height of each colour is its share of the time, what stays open \
+        is idle.";
+    leaf("span", "of-blocks", t!("bands: shares of time")).title(how)
+}

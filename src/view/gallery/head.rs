@@ -2,7 +2,7 @@
 
 use super::card::shows_span;
 use super::{Gallery, GalleryAction, MOST};
-use crate::charts::figure::{legend, swatch};
+use crate::charts::figure::{bands, legend, swatch};
 use crate::panels::pipeline::IN_SPAN;
 use crate::prelude::*;
 use crate::words::{line, of_microbatches, of_ranks};
@@ -100,7 +100,9 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
         group(sorts.collect(), "Sort by"),
         group(Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]), "Time axis"),
     ];
+    let is_banded = gallery.rows.iter().any(|row| (gallery.sketch)(row.variant).is_some_and(|sketch| sketch.has_bands));
     let kinds = KINDS.iter().map(swatch).chain([inline("lighter: later stages of the rank")]);
+    let kinds = kinds.chain(is_banded.then(bands));
     // Two shares of different wholes stand on the cards: what each divides by is said once.
     let bubbles = if gallery.rows.iter().any(shows_span) {
         muted(t!(

@@ -79,6 +79,8 @@ pub struct Sketch {
     pub svg: String,
     /// End of the last op, seconds.
     pub end: f64,
+    /// True where its ops are too short to be drawn apart.
+    pub has_bands: bool,
 }
 
 impl Sketch {
@@ -88,11 +90,13 @@ impl Sketch {
         let stride = timeline.ranks.len().div_ceil(ROWS).max(1);
         let sums = Sums::of(timeline);
         let rows = sums.rows(timeline, stride);
+        let mut has_bands = false;
         let mut paths = [const { String::new() }; KINDS.len() * CHUNKS];
         for (start, end, left) in axis.pieces() {
             let width = (axis.x(end) - left) * WIDTH;
             let view = Viewport { start, end, full: axis.end };
             for cell in cells(&rows, view, width) {
+                has_bands |= cell.op.is_none();
                 let chunk = cell.op.map_or(0, |timed| {
                     let chunk = evaluation.chunk_of(cell.row * stride, timed.op.stage);
                     chunk.min(CHUNKS - 1)
@@ -113,7 +117,7 @@ impl Sketch {
                 let _ = write!(paths[kind * CHUNKS + chunk], "M{from} {upper}h{width}v{height}h-{width}z");
             }
         }
-        Self { svg: drawing(rows.len(), &paths, axis), end: timeline.makespan() }
+        Self { svg: drawing(rows.len(), &paths, axis), end: timeline.makespan(), has_bands }
     }
 }
 
@@ -194,6 +198,8 @@ mod tests {
         let large = evaluate(&Run { gpus: 512, pp: 16, global_batch: 4096, ..Run::default() }).unwrap();
         let axis = Axis::of(&large, true);
         let sketch = Sketch::of(&large, axis);
+        let small = of(Schedule::OneFOneB);
+        assert!(sketch.has_bands && !Sketch::of(&small, Axis::of(&small, true)).has_bands);
         for class in sketch.svg.split("class=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
             assert!(["paper", "f c0", "b c0"].contains(&class), "{class}");
         }

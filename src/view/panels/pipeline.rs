@@ -2,7 +2,7 @@
 
 use super::memory::of_rank;
 use super::overlap::names;
-use crate::charts::figure::{key, swatch};
+use crate::charts::figure::{bands, key, swatch};
 use crate::charts::prepared::{KeyNotes, memory_curve};
 use crate::charts::shape::Shape;
 use crate::node::action::PanelChoice;
@@ -66,11 +66,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
 fn notes_key(notes: KeyNotes) -> Node {
     let message = notes.messages.then(|| swatch(&("c-exposed", "message on its way")));
     // Forward over backward is not an overlapped pair.
-    let columns = notes.columns.then(|| {
-        let how = "Passes too short to be drawn apart: the height of each colour is its share of the time, what stays \
-            open is idle.";
-        leaf("span", "of-blocks", t!("bands: shares of time")).title(how)
-    });
+    let columns = notes.columns.then(bands);
     message.into_iter().chain(columns).collect()
 }
 
