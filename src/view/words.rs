@@ -383,15 +383,15 @@ pub fn once(pipeline: &Pipeline) -> Option<Message> {
 }
 
 /// Beginning of the tab's title: "Fits 31.1 GiB".
-pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
-    let verdict = outlook(&report.memory.peak());
+pub fn peak(run: &Run, report: &Report, unit: MemoryUnit) -> Message {
+    let (.., verdict) = verdict_of(run, &report.memory.peak());
     t!("{verdict} {peak}", verdict, peak = Scope::run().says("memory.peak_bytes", unit.show(report.memory.peak_bytes)))
 }
 
 /// The title of a frame whose picture shows no verdict of its own: the Run in a line and what it needs, where that is
 /// known.
 pub fn framed(run: &Run, report: Option<&Report>, unit: MemoryUnit) -> Message {
-    Message::joined(" · ", [line(run)].into_iter().chain(report.map(|report| peak(report, unit))))
+    Message::joined(" · ", [line(run)].into_iter().chain(report.map(|report| peak(run, report, unit))))
 }
 
 /// The Run's name: "Llama 3.1 8B on 64 GPUs".

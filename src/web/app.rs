@@ -99,7 +99,9 @@ fn title(state: State) {
     effect(move || {
         let verdict = match state.evaluation() {
             _ if state.is_halted() => t!("✕ cannot run"),
-            Some(evaluation) if !state.is_stale() => words::peak(&evaluation.report, state.view.unit.get()),
+            Some(evaluation) if !state.is_stale() => {
+                words::peak(&evaluation.scenario.run, &evaluation.report, state.view.unit.get())
+            }
             _ => Message::default(),
         };
         let second = state.view.second.get();

@@ -263,7 +263,8 @@ fn trees_of(own: &Evaluation, second: Option<&Evaluation>, orders: bool) -> Vec<
         trees.push(("comparison in another page".to_owned(), framed(own, &second, UNIT)));
     }
     // Titles of the page and of a frame.
-    let titles = [peak(&own.report, UNIT), words::framed(&own.scenario.run, Some(&own.report), UNIT)];
+    let titles =
+        [peak(&own.scenario.run, &own.report, UNIT), words::framed(&own.scenario.run, Some(&own.report), UNIT)];
     trees.extend(titles.map(|title| ("title".to_owned(), leaf("h1", "", title))));
     if let Ok(found) = WholeRunAnswer::new(own) {
         let range = range(own, &found.setting);
@@ -548,6 +549,31 @@ fn an_import_says_the_memory_of_the_run_that_it_makes() {
         }
     }
     assert!(compared > 50, "{compared}");
+}
+
+/// What the software does not run is said to fit nowhere: key figures, title, comparison, Markdown.
+#[test]
+fn what_the_software_does_not_run_is_said_to_fit_nowhere() {
+    let set = [("stack", "hf-trainer"), ("adapter.method", "lora"), ("gpus", "8"), ("seq_len", "512")];
+    let places = |sizes: [(&str, &str); 2]| {
+        let run = Run::example().with_texts(&set).unwrap().with_texts(&sizes).unwrap();
+        let own = evaluate(&run).unwrap();
+        assert_eq!(own.report.memory.verdict, Verdict::Fits);
+        let second = Second { run: &run, evaluation: Ok(&own) };
+        let stamp = Stamp { date: "2026-11-30", address: "https://example.org/" };
+        [
+            strip(&run, &own.report, UNIT).to_html(),
+            peak(&run, &own.report, UNIT).to_string(),
+            compare(&own, &second, UNIT).to_html(),
+            export(&run, "markdown", &stamp).unwrap(),
+        ]
+    };
+    for place in places([("tp", "2"), ("pp", "4")]) {
+        assert!(place.contains("Would fit"), "{place}");
+    }
+    for place in places([("tp", "1"), ("pp", "1")]) {
+        assert!(!place.contains("Would fit"), "{place}");
+    }
 }
 
 /// The need of the fullest GPU as the page says it of its own run.

@@ -30,7 +30,7 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         run.model.title(),
         run.gpus,
         run.gpu.title(),
-        words::outlook(&report.memory.peak()),
+        words::verdict_of(run, &report.memory.peak()).2,
         words::memory(&report.memory, MemoryUnit::Gib, &Scope::run()),
         show_seconds(report.step.time_s),
         show_seconds(report.step.low_s),

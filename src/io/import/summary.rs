@@ -212,7 +212,8 @@ fn not_decided(meaning: &Meaning, text_read: &str, present: &Run) -> Node {
         };
         let memory = peak(&other.run);
         let says = memory.as_ref().map_or_else(Node::none, |memory| {
-            let (verdict, peak) = (words::outlook(&memory.peak()), MemoryUnit::Gib.show(memory.peak_bytes));
+            let (.., verdict) = words::verdict_of(&other.run, &memory.peak());
+            let peak = MemoryUnit::Gib.show(memory.peak_bytes);
             let peak = Scope::of(&other.run, None).says("memory.peak_bytes", peak);
             text(t!("{verdict} at {peak}", verdict, peak))
         });
@@ -310,7 +311,7 @@ fn outcome(run: &Run, evaluated: Result<&Evaluation, &Vec<Issue>>, unread: &[Unr
             let peak = Scope::of(run, None).says("memory.peak_bytes", peak);
             let message = t!(
                 "{verdict} at {peak}, on {gpus} GPUs",
-                verdict = words::outlook(&report.memory.peak()),
+                verdict = words::verdict_of(run, &report.memory.peak()).2,
                 peak,
                 gpus = run.gpus
             );

@@ -141,13 +141,14 @@ fn sign(difference: f64) -> &'static str {
 }
 
 /// Key figures and their parts, of runs with these scopes.
-pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
+pub fn figures(compared: [&Evaluation; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
+    let reports = compared.map(|one| &one.report);
     let seconds = |seconds: f64| show_seconds(Seconds(seconds));
     let whole = |count: f64| group(&format!("{count:.0}"));
     let three = |figure: f64| significant(figure, 3);
     let both = Both { reports, scopes };
-    let word = |report: &Report| words::outlook(&report.memory.peak());
-    let verdict = ["Verdict", word(reports[0]), word(reports[1]), "", ""];
+    let [one, other] = compared.map(|one| words::verdict_of(&one.scenario.run, &one.report.memory.peak()).2);
+    let verdict = ["Verdict", one, other, "", ""];
     let a_token = |report: &Report| report.step.time_s.0 / report.layout.tokens_per_step;
     let [one, other] = both.pair(|r| r.layout.tokens_per_step);
     let step = if one == other { "Step" } else { "Step, which grows with the batch" };
@@ -220,8 +221,8 @@ mod tests {
         let saved = show_percent(1.0 - a.report.step.tokens_per_s / b.report.step.tokens_per_s);
         let begins = format!("B takes {saved} less time per token (a step has 2.00 times the tokens and takes ");
         assert!(words.starts_with(&begins), "{words}");
-        let rows = |reports| figures(reports, [Scope::run(), Scope::run()], MemoryUnit::Gib)[0].len();
-        assert_eq!(rows([&a.report, &b.report]), rows([&a.report, &a.report]) + 1);
+        let rows = |compared| figures(compared, [Scope::run(), Scope::run()], MemoryUnit::Gib)[0].len();
+        assert_eq!(rows([&a, &b]), rows([&a, &a]) + 1);
     }
 
     /// 20.2 and 10.9 are 9.3 apart, whatever digits were not printed.

@@ -173,7 +173,7 @@ fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
     let head = ["", "A", "B", "difference", ""];
     let own = &first.scenario.run;
     let scopes = [Scope::run(), Scope::of(&second.scenario.run, Some(own))];
-    let [headline, parts] = figures(reports, scopes.clone(), unit);
+    let [headline, parts] = figures([first, second], scopes.clone(), unit);
     Node::from_iter([
         timelines([first, second]),
         falls([first, second]),
