@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most characters of a line of Rust, of the types of the JavaScript package and of the tables of settings.
+/// Most characters of a line of Rust, of the types of the JavaScript package, of tables of settings and of the style.
 const WIDTH: usize = 120;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -11,7 +11,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|end| ["rs", "ts", "csv"].iter().any(|known| end == *known)) {
+        } else if path.extension().is_some_and(|end| ["rs", "ts", "csv", "css"].iter().any(|known| end == *known)) {
             found.push(path);
         }
     }
@@ -21,7 +21,9 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn no_line_of_the_sources_is_wider_than_a_window() {
     let mut paths = Vec::new();
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut paths);
+    for folder in ["src", "style"] {
+        files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut paths);
+    }
     let mut wide = Vec::new();
     for path in &paths {
         for (number, line) in fs::read_to_string(path).unwrap().lines().enumerate() {
