@@ -118,8 +118,8 @@ impl History {
         }
     }
 
-    /// Times `work` beside the fixed loop; prints seconds as `shown` says, what is aimed at (0: nothing), the ratio, and
-    /// how far it is from the one kept last.
+    /// Times `work` beside the fixed loop; prints seconds as `shown` says, what is aimed at (0: nothing), the ratio,
+    /// and how far it is from the one kept last.
     fn time(&mut self, name: &str, aim: f64, shown: fn(f64) -> f64, mut work: impl FnMut()) {
         let start = Instant::now();
         work();
@@ -284,7 +284,8 @@ fn plans() -> [(&'static str, Run, f64); 3] {
     ]
 }
 
-/// Twenty measured runs of the default model, a tenth slower than it says and one of them a half, and the default question.
+/// Twenty measured runs of the default model, a tenth slower than it says and one of them a half, and the default
+/// question.
 fn measured() -> CalibrateRequest {
     let runs = (0..20).map(|at: u32| {
         let (gpus, tp) = (8 << (at % 4), 1 << (at / 4 % 3));

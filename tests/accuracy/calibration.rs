@@ -1,9 +1,9 @@
 //! Calibration by a person's own runs, on runs that others published: k of a source are fitted, the rest is predicted.
 //!
 //! The protocol: one source is one cluster and its software; rows are drawn at
-//! random, the mean error of those not drawn is printed for the fit and for the median scale, and so is how many of them
-//! the 80 % range holds. `SHARDSCOPE_DRAWS=200` is the whole protocol (`make bench` prints it); without it some rows and
-//! draws stand for all.
+//! random, the mean error of those not drawn is printed for the fit and for the median scale, and so is how many of
+//! them the 80 % range holds. `SHARDSCOPE_DRAWS=200` is the whole protocol (`make bench` prints it); without it some
+//! rows and draws stand for all.
 use shardscope::core::accuracy::{FILES, Measurement};
 use shardscope::core::calibrate::{
     Components, Datum, MeasuredPeak, MemoryKind, NOISE, Observation, Posterior, RunStanding, TIGHT, WIDE, fit,
@@ -179,11 +179,12 @@ fn line(method: Method, unknown: bool, draws: usize) -> Vec<[(f64, f64); KS.len(
     (0..SOURCES.len()).map(one).collect()
 }
 
-/// The aims of the whole protocol, printed beside the baseline. From a start that nobody fitted they are 8.1 % for table 3 and
-/// 4.8 % for table 4 after five runs. Table 3 meets its aim; table 4 comes to 5.4 %, and to 5.3 % with the wide prior alone,
-/// for three reasons that no prior changes:
-/// - the start is further from the truth here than with constant shares: 20.3 % before any run against 15.2 %; the model's loader couples by a sixth power, so that a slow draw of it takes over the step. With
-///   shares held constant table 4 begins at 16.9 % and comes to 5.1 % after five runs;
+/// The aims of the whole protocol, printed beside the baseline. From a start that nobody fitted they are 8.1 % for
+/// table 3 and 4.8 % for table 4 after five runs. Table 3 meets its aim; table 4 comes to 5.4 %, and to 5.3 % with the
+/// wide prior alone, for three reasons that no prior changes:
+/// - the start is further from the truth here than with constant shares: 20.3 % before any run against 15.2 %; the
+///   model's loader couples by a sixth power, so that a slow draw of it takes over the step. With shares held constant
+///   table 4 begins at 16.9 % and comes to 5.1 % after five runs;
 /// - the constants were fitted again since: all 60 rows fitted leave 3.95 % (3.8 % there), none 4.4 % (4.0 % there);
 /// - σ from 0.05 to 0.10 and other draws change it by 0.1 % at most. The median over draws is 4.9 %.
 ///
@@ -239,8 +240,8 @@ fn the_whole_protocol_meets_its_aims() {
     }
 }
 
-/// The tight widths against half and twice of them: how probable they make the sources that the constants were fitted to,
-/// without the two tables that they are judged by.
+/// The tight widths against half and twice of them: how probable they make the sources that the constants were fitted
+/// to, without the two tables that they are judged by.
 #[test]
 fn the_tight_widths_are_the_most_probable_of_their_halves_and_doubles() {
     if draws().is_none() {
@@ -259,8 +260,8 @@ fn the_tight_widths_are_the_most_probable_of_their_halves_and_doubles() {
     assert!(own >= half && own >= twice);
 }
 
-/// dgxc is one recipe scaled out: learned from one run, as far as it is not met before. Below 3 % a run scatters by as much as
-/// there is to learn from it.
+/// dgxc is one recipe scaled out: learned from one run, as far as it is not met before. Below 3 % a run scatters by as
+/// much as there is to learn from it.
 #[test]
 fn one_run_teaches_a_source_of_one_recipe() {
     for index in [7, 9] {
@@ -383,8 +384,8 @@ fn two(times: [f64; 2]) -> Vec<RunStanding> {
     fit(&observations).unwrap().standings
 }
 
-/// Of two runs that disagree the one that the model does not know either is named; where the model lies between them, both
-/// are, and which is wrong is left open.
+/// Of two runs that disagree the one that the model does not know either is named; where the model lies between them,
+/// both are, and which is wrong is left open.
 #[test]
 fn of_two_runs_that_disagree_the_odd_one_is_named_where_it_can_be_told() {
     let out = |times: [f64; 2]| two(times).iter().map(RunStanding::stands_out).collect::<Vec<_>>();
@@ -432,8 +433,8 @@ fn a_measured_process_of_two_gib_more_is_learned() {
     assert!((after - need - fit.memory.overhead_gib).abs() < 0.02);
 }
 
-/// A profile of one's own runs that are like the published ones narrows the range of every step, from the first run on; one
-/// of runs that lie far apart widens it.
+/// A profile of one's own runs that are like the published ones narrows the range of every step, from the first run on;
+/// one of runs that lie far apart widens it.
 #[test]
 fn a_profile_narrows_the_range_unless_its_own_runs_lie_apart() {
     let wide = |step: &Step| (step.high_s.0 / step.low_s.0).ln();

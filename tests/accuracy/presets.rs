@@ -39,8 +39,8 @@ const ROWS: [(&str, &str); 33] = [
     ("mimo-v2-flash", "mimo-v2-flash"),
 ];
 
-/// Total within 1 % of what is published, and within the last printed digit of what the table's own formulas give; active
-/// parameters likewise by their three conventions: without embedding and head, with the head, with both.
+/// Total within 1 % of what is published, and within the last printed digit of what the table's own formulas give;
+/// active parameters likewise by their three conventions: without embedding and head, with the head, with both.
 #[test]
 fn totals_are_within_one_percent_of_the_published_ones() {
     let rows = table("presets_2026.csv");
@@ -72,8 +72,8 @@ fn totals_are_within_one_percent_of_the_published_ones() {
 }
 
 /// Model FLOPs of a token in NVIDIA's published runs: TFLOP/s over tokens/s of Megatron-Bridge's performance summary,
-/// GB300, container 26.04.01. Its counter gives Nemotron 3 Nano an inner width of twice the hidden size, 7 % too many, and
-/// leaves out the gates and windows of gpt-oss, 20 % too few.
+/// GB300, container 26.04.01. Its counter gives Nemotron 3 Nano an inner width of twice the hidden size, 7 % too many,
+/// and leaves out the gates and windows of gpt-oss, 20 % too few.
 #[test]
 fn model_flops_are_those_that_nvidia_counts() {
     use shardscope::core::model::{AttentionCount, model_flops_per_token};
@@ -95,8 +95,8 @@ fn model_flops_are_those_that_nvidia_counts() {
     }
 }
 
-/// Each fine-tuning run that the page offers is read whole, fits its machine and its host without a warning, and has as many
-/// GPUs as its name says.
+/// Each fine-tuning run that the page offers is read whole, fits its machine and its host without a warning, and has as
+/// many GPUs as its name says.
 #[test]
 fn every_tuned_run_fits_the_machine_of_its_name() {
     use shardscope::core::memory::Verdict;

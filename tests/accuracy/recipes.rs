@@ -1,5 +1,5 @@
-//! Recipes of Megatron-Bridge's published runs: what the columns `run` and `matched` of the tables say of them, made again
-//! from what each recipe's functions returned (`tests/data/bridge_recipes.csv`).
+//! Recipes of Megatron-Bridge's published runs: what the columns `run` and `matched` of the tables say of them, made
+//! again from what each recipe's functions returned (`tests/data/bridge_recipes.csv`).
 
 use crate::common::{Row, evidence, table};
 use shardscope::core::accuracy::record::as_printed;
@@ -27,8 +27,8 @@ const KEYS: [(&str, &str); 12] = [
     ("gbs", "gbs"),
 ];
 
-/// Printed layouts that are those of the release before: the tables hold the layout of the recipe that ran, by its speed
-/// (Qwen3-30B on H100 26.02.01 runs as 26.04, 25.11 as 26.02; gpt-oss on B200 25.11 over 64 ranks).
+/// Printed layouts that are those of the release before: the tables hold the layout of the recipe that ran, by its
+/// speed (Qwen3-30B on H100 26.02.01 runs as 26.04, 25.11 as 26.02; gpt-oss on B200 25.11 over 64 ranks).
 const STALE: [(&str, &str, &str); 3] =
     [("Qwen3_30B_a3B", "H100", "26.02.01"), ("Qwen3_30B_a3B", "H100", "25.11"), ("GPT OSS 120B", "B200", "25.11")];
 
@@ -132,8 +132,8 @@ fn the_recipes_of_the_tables_are_those_of_the_recipes_functions() {
     assert_eq!((joined, stale, recipes.len()), (280, 3, 283));
 }
 
-/// `llama3_llm_pretrain.py`, `llama31_llm_pretrain.py`: `tp_comm_overlap = False if precision == "nvfp4"`; other precisions of
-/// Llama overlap.
+/// `llama3_llm_pretrain.py`, `llama31_llm_pretrain.py`: `tp_comm_overlap = False if precision == "nvfp4"`; other
+/// precisions of Llama overlap.
 #[test]
 fn tensor_parallel_messages_of_llama_in_nvfp4_wait() {
     let mut held = [0; 2];
@@ -149,9 +149,10 @@ fn tensor_parallel_messages_of_llama_in_nvfp4_wait() {
     assert!(held.iter().all(|runs| *runs > 10), "{held:?}");
 }
 
-/// Bytes of gradients, weights and moments: every recipe sets `grad_reduce_in_fp32 = False`, and Megatron's gradient buffer has
-/// the format that it reduces (`param_and_grad_buffer.py`); `mixed_precision.py` gathers parameters in fp8 and MXFP8, in NVFP4
-/// from v0.4.2 on, which Muon's optimizer (Kimi K2) and Nemotron 3 Super switch off; DeepSeek-V3 has bf16 moments.
+/// Bytes of gradients, weights and moments: every recipe sets `grad_reduce_in_fp32 = False`, and Megatron's gradient
+/// buffer has the format that it reduces (`param_and_grad_buffer.py`); `mixed_precision.py` gathers parameters in fp8
+/// and MXFP8, in NVFP4 from v0.4.2 on, which Muon's optimizer (Kimi K2) and Nemotron 3 Super switch off; DeepSeek-V3
+/// has bf16 moments.
 #[test]
 fn gradients_weights_and_moments_have_the_formats_of_the_recipes() {
     let mut held = 0;

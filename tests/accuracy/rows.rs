@@ -123,8 +123,8 @@ fn the_layout_that_the_page_calls_fastest_nearly_was() {
     assert!(mean <= 0.015 && worst <= 0.05, "{mean} {worst}");
 }
 
-/// Runs that were published as running and that are called out of memory all the same, by source, with what their settings
-/// here lack.
+/// Runs that were published as running and that are called out of memory all the same, by source, with what their
+/// settings here lack.
 const CALLED_OUT: [(&str, usize, &str); 7] = [
     ("Megatron-Bridge, Llama 3 70B", 3, "the printed micro-batch or pipeline is not the recipe's"),
     (
@@ -139,7 +139,8 @@ const CALLED_OUT: [(&str, usize, &str); 7] = [
     ("MLPerf Training, LoRA of Llama 2 70B", 1, "8192 tokens a GPU on H200 in 2025, where 2024 needed two"),
 ];
 
-/// The verdict is the memory's alone: it knows no step time. A run that is newly called out of memory has to be explained.
+/// The verdict is the memory's alone: it knows no step time. A run that is newly called out of memory has to be
+/// explained.
 #[test]
 fn what_was_published_as_running_is_called_out_of_memory_only_where_it_is_named() {
     let (mut seen, mut out) = (BTreeSet::new(), BTreeMap::new());

@@ -1,8 +1,10 @@
-//! Holds the modules of the calculator to their one-way order: a module may use the modules below it, never those above.
+//! Holds the modules of the calculator to their one-way order: a module may use the modules below it, never those
+//! above.
 //!
-//! The compiler holds the layers, which are packages: `core` names none of the others, `view` names `core`, `io` both, and only
-//! the page's own package depends on crates that need a browser (a test reads their manifests). The order within `core` is read
-//! from the sources as text, so that modules behind a feature, tests and macros are held to it as well.
+//! The compiler holds the layers, which are packages: `core` names none of the others, `view` names `core`, `io` both,
+//! and only the page's own package depends on crates that need a browser (a test reads their manifests). The order
+//! within `core` is read from the sources as text, so that modules behind a feature, tests and macros are held to it as
+//! well.
 
 use crate::common::tokens::{Token, rust_files, tokens};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! No folder needs, over any number of folders and files beside it, itself. Files of one folder may need each other.
 //!
-//! Reads the sources as text: `use` items, and paths that begin with `crate`, `super`, `self`, a package or a file of the same
-//! folder. A name that a module hands on counts as that of the file that defines it; unit tests do not count. A folder counts as
-//! one with all its files for what stands beside it.
+//! Reads the sources as text: `use` items, and paths that begin with `crate`, `super`, `self`, a package or a file of
+//! the same folder. A name that a module hands on counts as that of the file that defines it; unit tests do not count.
+//! A folder counts as one with all its files for what stands beside it.
 
 use crate::common::tokens::{rust_files, tokens};
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,7 +203,8 @@ impl Program {
         needed
     }
 
-    /// A circle of folders and of the files beside them: who needs one name of a folder needs all that the folder holds.
+    /// A circle of folders and of the files beside them: who needs one name of a folder needs all that the folder
+    /// holds.
     fn circle(&self) -> Option<String> {
         let is_folder =
             |module: &[String]| self.0.keys().any(|file| file.len() > module.len() && file.starts_with(module));

@@ -1,4 +1,5 @@
-//! Packages of others that the calculator is built from: known licences, one registry, exact versions, and not ever more.
+//! Packages of others that the calculator is built from: known licences, one registry, exact versions, and not ever
+//! more.
 //!
 //! Reads what cargo and npm have locked; `make deny` checks the same with cargo-deny, and the advisories.
 
@@ -8,7 +9,8 @@ use std::fs;
 use std::process::Command;
 
 /// Crates that the page is made of, macros and what they need included. Set anew when one module
-/// replaced two, and TOML, YAML and the worker's messages got libraries in place of our own code; raised on purpose only.
+/// replaced two, and TOML, YAML and the worker's messages got libraries in place of our own code; raised on purpose
+/// only.
 const MAX_CRATES: usize = 190;
 
 fn root(file: &str) -> String {

@@ -70,8 +70,8 @@ fn no_text_cites_what_is_not_published() {
     assert!(cited.is_empty(), "{cited:#?}");
 }
 
-/// Below `reference/` are documents that only the authors have, and a method of `docs/methods` is cited with its folder:
-/// a bare name would be one of theirs. Other projects have folders that are called alike.
+/// Below `reference/` are documents that only the authors have, and a method of `docs/methods` is cited with its
+/// folder: a bare name would be one of theirs. Other projects have folders that are called alike.
 #[test]
 fn no_document_of_the_authors_is_cited() {
     let methods: Vec<String> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/methods"))

@@ -1,7 +1,7 @@
 //! One contract for each verb. What a request takes is declared twice: by its reader, and with types and meaning in
-//! `api.d.ts`, as the interface that is called after the verb. They have the same keys, and from that interface the lists
-//! of the guide are written here, the schemas of the assistants' tools by `tools/npm/requests.js`, the classes of the
-//! Python package by `tools/python/backend.py`. What a verb answers stands in the types.
+//! `api.d.ts`, as the interface that is called after the verb. They have the same keys, and from that interface the
+//! lists of the guide are written here, the schemas of the assistants' tools by `tools/npm/requests.js`, the classes of
+//! the Python package by `tools/python/backend.py`. What a verb answers stands in the types.
 
 use crate::common::tokens::tokens;
 use serde_json::{Value as Json, json};

@@ -32,8 +32,8 @@ struct Forge {
     folder: PathBuf,
 }
 
-/// Writes the lines that it is called with into `called`; `gh release` also answers, and brings the archive of a release
-/// as `tools/packages` names it.
+/// Writes the lines that it is called with into `called`; `gh release` also answers, and brings the archive of a
+/// release as `tools/packages` names it.
 const GH: &str = r#"echo "gh $*" >>called
 case "$*" in
 'release list'*) printf '%s\n' v0.9.0 v0.8.0 ;;

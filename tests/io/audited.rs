@@ -213,8 +213,9 @@ fn names(read: &Meaning, name: &str) -> bool {
     read.unread.iter().any(|one| same(&one.name) && one.kind == UnreadKind::NotModelled)
 }
 
-/// microsoft/DeepSpeedExamples 45b4b71 `applications/DeepSpeed-Chat/training`: `step1_supervised_finetuning/main.py:154`
-/// and `:159`, `step2_reward_model_finetuning/main.py:59` with `dschat/utils/model/reward_model.py:31`.
+/// microsoft/DeepSpeedExamples 45b4b71 `applications/DeepSpeed-Chat/training`:
+/// `step1_supervised_finetuning/main.py:154` and `:159`, `step2_reward_model_finetuning/main.py:59` with
+/// `dschat/utils/model/reward_model.py:31`.
 #[test]
 fn deepspeed_chat_has_its_stage_among_its_arguments_and_its_rewards_have_no_vocabulary() {
     let command = |rest: &str| {
@@ -326,8 +327,8 @@ fn a_command_behind_an_open_condition_is_read_and_the_condition_is_named() {
     assert!(assumed(&read).contains("$NODE_RANK"), "{}", assumed(&read));
 }
 
-/// deepspeedai/Megatron-DeepSpeed `examples_deepspeed/MoE/ds_pretrain_gpt_350M_PR-MoE32or64.sh`: a number of experts for
-/// each layer that has some, of which one is read.
+/// deepspeedai/Megatron-DeepSpeed `examples_deepspeed/MoE/ds_pretrain_gpt_350M_PR-MoE32or64.sh`: a number of experts
+/// for each layer that has some, of which one is read.
 #[test]
 fn several_numbers_where_one_is_read_are_named() {
     let experts = |numbers: &str| {
@@ -422,8 +423,8 @@ fn torchtunes_command_says_gpus_and_components() {
     assert_eq!((&one.unread, &many.unread), (&vec![], &vec![]));
 }
 
-/// What is at its default "off" is no alarm: PeterGriffinJin/Search-R1 a14dc3a `train_ppo.sh` (the list of the GPUs that
-/// it counts), radixark/miles 31f1ca9 `run-qwen3-4b-fp8.sh` (`--entropy-coef 0.00`, slime's default).
+/// What is at its default "off" is no alarm: PeterGriffinJin/Search-R1 a14dc3a `train_ppo.sh` (the list of the GPUs
+/// that it counts), radixark/miles 31f1ca9 `run-qwen3-4b-fp8.sh` (`--entropy-coef 0.00`, slime's default).
 #[test]
 fn what_says_what_is_counted_anyway_is_no_alarm() {
     let verl = import(

@@ -419,8 +419,8 @@ fn trainings_of_nemo_on_dtensor_can_run() {
     assert!(report(&read.run).is_ok(), "{:?}", report(&read.run).err());
 }
 
-/// volcengine/verl b178a3c `examples/grpo_trainer/run_qwen3-235b_megatron_96gb.sh`; `verl/utils/megatron/optimizer.py:54`
-/// hands the settings on to Megatron-LM's `OptimizerConfig`.
+/// volcengine/verl b178a3c `examples/grpo_trainer/run_qwen3-235b_megatron_96gb.sh`;
+/// `verl/utils/megatron/optimizer.py:54` hands the settings on to Megatron-LM's `OptimizerConfig`.
 #[test]
 fn settings_of_the_optimizer_that_verl_hands_on_are_read() {
     let text = |more: &str| {

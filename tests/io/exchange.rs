@@ -551,8 +551,8 @@ fn an_imported_model_keeps_a_name() {
     assert!(errors.errors.iter().any(|error| error.field == "model.name"));
 }
 
-/// Megatron-LM's layout of DeepSeek-V3 (`pipeline_parallel_layout.md`): modules of multi-token prediction on the stage before
-/// the loss; and layers at both ends in bf16. Both come back from the flags that are written.
+/// Megatron-LM's layout of DeepSeek-V3 (`pipeline_parallel_layout.md`): modules of multi-token prediction on the stage
+/// before the loss; and layers at both ends in bf16. Both come back from the flags that are written.
 #[test]
 fn megatron_says_where_multi_token_prediction_stands_and_which_layers_stay_in_bf16() {
     let args = "--num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 --seq-length 4096 \

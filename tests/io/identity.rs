@@ -1,5 +1,6 @@
-//! Requests and the native program's answers for the other faces: the npm package (`tests/browser/identity.test.mjs`) and the Python
-//! package (`tools/python/tests`) give the same, to the last digit. The requests are the same on every machine.
+//! Requests and the native program's answers for the other faces: the npm package (`tests/browser/identity.test.mjs`)
+//! and the Python package (`tools/python/tests`) give the same, to the last digit. The requests are the same on every
+//! machine.
 
 use crate::common::random::{Random, random_run};
 use crate::headless::lines;

@@ -1,5 +1,5 @@
-//! Launch scripts and settings as their programs' own examples have them, read into the Run that they mean; and the names
-//! that the exports use, held to those that the programs know.
+//! Launch scripts and settings as their programs' own examples have them, read into the Run that they mean; and the
+//! names that the exports use, held to those that the programs know.
 
 use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun, TUNED};
 use shardscope::core::run::registry::field;
@@ -130,8 +130,8 @@ fn the_llama_of_nvidias_readme_fits_with_the_context_parallelism_that_it_names()
     assert!(peak < 79.2, "{peak}");
 }
 
-/// `configs.py` of August 2026: a step is tokens of a micro-batch times micro-batches times ranks where it is not said. The
-/// GPUs are what the degrees multiply to.
+/// `configs.py` of August 2026: a step is tokens of a micro-batch times micro-batches times ranks where it is not said.
+/// The GPUs are what the degrees multiply to.
 #[test]
 fn python_of_torchtitan_means_what_it_launches() {
     means(
@@ -140,7 +140,8 @@ fn python_of_torchtitan_means_what_it_launches() {
         "model=llama-3.1-70b gpus=64 tp=4 pp=2 cp=1 micro_batch=2 global_batch=64 seq_len=8192 zero=2 recompute=full \
          precision=fp8-rowwise optimizer=adam stack=torchtitan schedule=1f1b tokens_total=524288000",
     );
-    // Settings that the file lacks are those of the configuration that it begins with: TP 8, 2 x 8192 tokens, compiled, fp8.
+    // Settings that the file lacks are those of the configuration that it begins with: TP 8, 2 x 8192 tokens, compiled,
+    // fp8.
     means(
         "torchtitan_derived.py",
         64,
@@ -256,7 +257,8 @@ const FILES: [(&str, &str); 13] = [
     ("nanotron", "nanotron_qwen.yaml"),
 ];
 
-/// Every entry is listed as used or as ignored, but for those that say nothing: null, "auto", a variable that is not set.
+/// Every entry is listed as used or as ignored, but for those that say nothing: null, "auto", a variable that is not
+/// set.
 #[test]
 fn every_entry_is_used_or_listed_as_ignored() {
     for (id, name) in FILES {
@@ -397,8 +399,8 @@ fn every_argument_of_an_export_is_one_that_its_program_knows() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// Megatron-LM asserts that at most one of these is set (`megatron/training/arguments.py`), and counts the virtual stages
-/// of a layout by its bars.
+/// Megatron-LM asserts that at most one of these is set (`megatron/training/arguments.py`), and counts the virtual
+/// stages of a layout by its bars.
 #[test]
 fn a_layout_of_stages_is_said_without_the_number_of_virtual_stages() {
     let run = |stage_layers: [f64; 4]| {
@@ -429,8 +431,8 @@ fn a_batch_job_says_its_nodes() {
     assert_eq!((run.gpus, run.gpus_per_node, run.tp, run.pp), (128, Some(4), 4, 8));
 }
 
-/// `arguments.py` has no overlap of tensor parallelism unless `--tp-comm-overlap` stands there, and refuses it without sequence
-/// parallelism; the recipes of `NeMo` set it in 2025.
+/// `arguments.py` has no overlap of tensor parallelism unless `--tp-comm-overlap` stands there, and refuses it without
+/// sequence parallelism; the recipes of `NeMo` set it in 2025.
 #[test]
 fn tensor_overlap_is_said_to_megatron_lm_and_read_from_it() {
     let megatron = dialect("megatron").unwrap();
@@ -523,8 +525,8 @@ fn what_goes_to_the_host_is_read() {
     assert!(titan[2].parse::<f64>().unwrap() > 0.0);
 }
 
-/// torchrun starts one node where no number is said (`torch.distributed.run`, `--nnodes` 1:1): but ranks that share a model
-/// are at least TP PP CP.
+/// torchrun starts one node where no number is said (`torch.distributed.run`, `--nnodes` 1:1): but ranks that share a
+/// model are at least TP PP CP.
 #[test]
 fn one_nodes_gpus_are_no_fewer_than_the_ranks_of_a_model() {
     for (sizes, gpus) in [("4 4 1", "16"), ("2 4 3", "24"), ("2 2 1", "8"), ("3 4 1", "24")] {
@@ -538,9 +540,9 @@ fn one_nodes_gpus_are_no_fewer_than_the_ranks_of_a_model() {
     }
 }
 
-/// torchtitan `pipeline_parallel.py`: 32 layers and two ends at 9 a stage are 34 = 9 + 9 + 8 + 8; DeepSpeed `runtime/config.py`
-/// asserts that the global batch is micro-batch times accumulation times world; axolotl's `sequence_parallel_degree` was
-/// renamed `context_parallel_size` (schemas, `deprecated.py`).
+/// torchtitan `pipeline_parallel.py`: 32 layers and two ends at 9 a stage are 34 = 9 + 9 + 8 + 8; DeepSpeed
+/// `runtime/config.py` asserts that the global batch is micro-batch times accumulation times world; axolotl's
+/// `sequence_parallel_degree` was renamed `context_parallel_size` (schemas, `deprecated.py`).
 #[test]
 fn what_a_program_makes_of_settings_is_said() {
     let titan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\n[parallelism]\n\
@@ -562,8 +564,8 @@ fn what_a_program_makes_of_settings_is_said() {
     assert_eq!(cp, ["4"]);
 }
 
-/// Llama 3.1 8B's config.json (meta-llama/Llama-3.1-8B): base 500000 of the rotary embedding, 1e-5 in norms, scaling of Llama 3 by 8. A
-/// script for Megatron-LM says all three, and is read back with them.
+/// Llama 3.1 8B's config.json (meta-llama/Llama-3.1-8B): base 500000 of the rotary embedding, 1e-5 in norms, scaling of
+/// Llama 3 by 8. A script for Megatron-LM says all three, and is read back with them.
 #[test]
 fn what_a_config_says_of_positions_and_norms_reaches_megatron_lm() {
     let config = r#"{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,
@@ -583,9 +585,9 @@ fn what_a_config_says_of_positions_and_norms_reaches_megatron_lm() {
     assert_eq!(back.model.parts.arguments, run.model.parts.arguments);
 }
 
-/// Names and defaults of DeepSpeed `runtime/zero/config.py` (ZeRO++), torchtitan `job_config.py` (0.5 of a budget), Megatron-LM
-/// `transformer_config.py` and `arguments.py` ("the first value of the list indicates the group size of the a2a
-/// communication type"; `dist_muon` is Muon with the distributed optimizer).
+/// Names and defaults of DeepSpeed `runtime/zero/config.py` (ZeRO++), torchtitan `job_config.py` (0.5 of a budget),
+/// Megatron-LM `transformer_config.py` and `arguments.py` ("the first value of the list indicates the group size of the
+/// a2a communication type"; `dist_muon` is Muon with the distributed optimizer).
 #[test]
 fn what_programs_of_2026_say_is_read() {
     let megatron = "pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16 --vocab-size 32000 --swiglu \

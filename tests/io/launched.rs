@@ -167,7 +167,8 @@ fn defaults_that_change_nothing_are_not_said() {
 }
 
 /// pytorch `torch/distributed/fsdp/api.py`, `CPUOffload`: "offloads gradients to CPU as well, meaning that the
-/// optimizer step runs on CPU", so that both versions keep the same there. axolotl takes version 1 where `fsdp_version` is not said (`utils/schemas/validation.py`).
+/// optimizer step runs on CPU", so that both versions keep the same there. axolotl takes version 1 where `fsdp_version`
+/// is not said (`utils/schemas/validation.py`).
 #[test]
 fn offloading_of_both_versions_of_fsdp_is_one() {
     let file = |version: &str| {

@@ -174,8 +174,8 @@ fn line(field: &Field, value: &Value) -> String {
     format!("{link}\t{}\n", serde_json::to_string(&run.to_value()).unwrap())
 }
 
-/// A key or an id that is renamed breaks links, so that each stands in one that [`published_links_still_open`] opens. The
-/// lines of new ones are written here.
+/// A key or an id that is renamed breaks links, so that each stands in one that [`published_links_still_open`] opens.
+/// The lines of new ones are written here.
 #[test]
 fn every_key_and_every_id_is_in_a_published_link() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/links.txt");

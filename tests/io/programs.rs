@@ -8,8 +8,9 @@ use shardscope::io::dialect::text::yaml;
 use shardscope::io::import::{Meaning, read};
 use std::fs;
 
-/// A file, the GPUs of the page that it is read on, and what it means: `key=value` with blanks between. The sizes are the
-/// file's own; a batch of reinforcement learning is prompts times answers, one of MLPerf sequences a rank times ranks.
+/// A file, the GPUs of the page that it is read on, and what it means: `key=value` with blanks between. The sizes are
+/// the file's own; a batch of reinforcement learning is prompts times answers, one of MLPerf sequences a rank times
+/// ranks.
 const FILES: [(&str, u64, &str); 28] = [
     (
         "primus_llama3_70b.yaml",
@@ -182,7 +183,8 @@ fn a_file_over_another_one_asks_for_it() {
     assert!(both.ignored.iter().all(|said| !said.to_string().starts_with("policy.optimizer.")), "{:?}", both.ignored);
 }
 
-/// A model that is no preset is the one whose config.json stands before the settings; alone, experts that it needs are missed.
+/// A model that is no preset is the one whose config.json stands before the settings; alone, experts that it needs are
+/// missed.
 #[test]
 fn a_model_of_a_config_json_is_taken_with_the_settings() {
     let config = r#"{"model_type":"qwen3_moe","hidden_size":1024,"intermediate_size":3072,"moe_intermediate_size":512,
@@ -228,7 +230,8 @@ fn files_of_2026_mean_what_their_programs_run() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// These run, on the GPUs that they name: what is called out of memory has its reason beside it, and nothing is refused.
+/// These run, on the GPUs that they name: what is called out of memory has its reason beside it, and nothing is
+/// refused.
 #[test]
 fn files_that_are_known_to_run_fit() {
     let mut wrong = Vec::new();
@@ -258,8 +261,8 @@ fn tokens_of_slime_are_those_of_each_rank_of_context_parallelism() {
     }
 }
 
-/// verl b178a3c `verl/workers/fsdp_workers.py:99`: a mesh of `world / fsdp_size` copies and `fsdp_size` shards; one mesh of all
-/// ranks where that is negative or not less than they are.
+/// verl b178a3c `verl/workers/fsdp_workers.py:99`: a mesh of `world / fsdp_size` copies and `fsdp_size` shards; one
+/// mesh of all ranks where that is negative or not less than they are.
 #[test]
 fn shards_of_verl_are_held_by_as_many_ranks_as_it_says() {
     for (size, shard) in [("-1", None), ("8", Some(8)), ("32", None), ("64", None)] {
@@ -297,7 +300,8 @@ fn tokens_of_verl_are_those_of_each_rank_that_shares_a_sequence() {
         ("verl_tuning_mcore.sh", "engine.context_parallel_size"),
     ] {
         for ranks in [1, 2] {
-            // 8192 tokens of a rank, sequences of 4096; without a budget 4 sequences, as `sft_trainer_engine.yaml:18` says.
+            // 8192 tokens of a rank, sequences of 4096; without a budget 4 sequences, as `sft_trainer_engine.yaml:18`
+            // says.
             assert_eq!(micro(file, &format!("{degree}={ranks}")), 2 * ranks, "{file}");
             assert_eq!(micro(file, &format!("{degree}={ranks} data.use_dynamic_bsz=False")), 4, "{file}");
         }
@@ -323,7 +327,8 @@ fn fine_tuning_of_verl_has_its_engine_its_shards_and_its_gpus() {
     assert_eq!((megatron.gpus, megatron.tp, megatron.zero), (16, 4, 1));
 }
 
-/// Every entry is used, ignored with its reason, named as not read, or silent: null, "auto", a variable that is not set.
+/// Every entry is used, ignored with its reason, named as not read, or silent: null, "auto", a variable that is not
+/// set.
 #[test]
 fn every_entry_of_a_program_is_accounted_for() {
     for (name, gpus, _) in FILES {
@@ -334,7 +339,8 @@ fn every_entry_of_a_program_is_accounted_for() {
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             let word = line.trim_start_matches("export ").split([' ', ':', '=']).next().unwrap_or_default();
             let word = word.trim_start_matches(['-', '+', '$']);
-            // Settings of one line each: an argument, a variable, a key of YAML with its value, an assignment of Python.
+            // Settings of one line each: an argument, a variable, a key of YAML with its value, an assignment of
+            // Python.
             let setting =
                 line.starts_with("--") || line.starts_with("export ") || word.contains('.') && line.contains('=');
             if !setting || word.is_empty() {
@@ -353,7 +359,8 @@ fn every_entry_of_a_program_is_accounted_for() {
     }
 }
 
-/// Every entry of every file of YAML that says something: used, ignored with its reason, or named where something else is taken.
+/// Every entry of every file of YAML that says something: used, ignored with its reason, or named where something else
+/// is taken.
 #[test]
 fn every_entry_of_yaml_is_accounted_for() {
     let folder = format!("{}/tests/data/launch", env!("CARGO_MANIFEST_DIR"));

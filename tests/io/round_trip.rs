@@ -1,5 +1,5 @@
-//! Megatron-LM's arguments say what they can: random runs that it can run, written as a script without a link and read over
-//! other settings of the same GPUs, come back with the same time and memory.
+//! Megatron-LM's arguments say what they can: random runs that it can run, written as a script without a link and read
+//! over other settings of the same GPUs, come back with the same time and memory.
 
 use crate::common::random::Random;
 use shardscope::core::report::report;
@@ -111,8 +111,8 @@ const ALWAYS: &[Draw] = &[
 ];
 
 /// Further settings of the software of a year: its id, and draws. `--fp8-recipe` is of 2025, `--fp4-format` and
-/// `--moe-flex-dispatcher-backend` of its end; tensor-parallel messages overlap by userbuffers or, where nothing says so, as
-/// those of 2024 do; userbuffers need sequence parallelism (`validate_args`).
+/// `--moe-flex-dispatcher-backend` of its end; tensor-parallel messages overlap by userbuffers or, where nothing says
+/// so, as those of 2024 do; userbuffers need sequence parallelism (`validate_args`).
 const SOFTWARE: &[(&str, &[Draw])] = &[
     ("megatron-2021", &[(3, &["sequence_parallel=false"]), (2, OLD)]),
     ("megatron-2024", &[(4, &["sequence_parallel=false"]), (2, OLD), (8, &["overlap.tp=0"])]),

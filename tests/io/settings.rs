@@ -290,8 +290,8 @@ fn a_weighty_name_without_effect_says_why_at_its_file_and_line() {
     }
 }
 
-/// A note leads to its line: with a whole path, below the folder that the table's head names, in a repository at a commit
-/// (`tools/notes.mjs` looks them up).
+/// A note leads to its line: with a whole path, below the folder that the table's head names, in a repository at a
+/// commit (`tools/notes.mjs` looks them up).
 #[test]
 fn a_note_that_names_a_line_has_its_path_and_its_commit() {
     for path in fs::read_dir(folder("src/io/dialect/settings")).unwrap().map(|entry| entry.unwrap().path()) {

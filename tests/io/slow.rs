@@ -1,5 +1,5 @@
-//! A directed search for requests that take long: the slowest are changed a little, again and again. `make fuzz` runs it for five
-//! minutes and prints the worst; no time decides a test.
+//! A directed search for requests that take long: the slowest are changed a little, again and again. `make fuzz` runs
+//! it for five minutes and prints the worst; no time decides a test.
 
 use crate::common::random::{Random, random_run};
 use shardscope::core::report::schedule_ids;

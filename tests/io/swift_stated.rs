@@ -50,8 +50,9 @@ fn median(mut errors: Vec<f64>) -> f64 {
 }
 
 /// `short` in the table: samples are shorter than the length that is asked for, which no file says; `meets_at` is the
-/// length at which the prediction is what is stated. `card`: the figure is the size of the GPU. Left out are reinforcement learning, whose figure is the card's with an engine of inference
-/// beside, launches by a file of Accelerate's, and models that are not known by their own name.
+/// length at which the prediction is what is stated. `card`: the figure is the size of the GPU. Left out are
+/// reinforcement learning, whose figure is the card's with an engine of inference beside, launches by a file of
+/// Accelerate's, and models that are not known by their own name.
 #[test]
 fn the_memory_that_examples_of_ms_swift_state_is_met_to_an_eighth_by_half_of_them() {
     let (text, table) = (data("swift_stated.sh"), data("swift_stated.csv"));
@@ -159,8 +160,9 @@ fn samples_are_as_long_as_the_longest_that_ms_swift_counted() {
 }
 
 /// Adapters of grouped linears have as many matrices as the rank has experts (modelscope/mcore-bridge f020e47
-/// `tuners/lora.py:175`, `num_gemms`), one A for gate and up: Qwen3-30B-A3B has 48 layers of 128 experts of 768, h 2048.
-/// transformers 4.55.2 `modeling_gpt_oss.py` has its experts in one parameter, which `target_modules` does not name.
+/// `tuners/lora.py:175`, `num_gemms`), one A for gate and up: Qwen3-30B-A3B has 48 layers of 128 experts of 768, h
+/// 2048. transformers 4.55.2 `modeling_gpt_oss.py` has its experts in one parameter, which `target_modules` does not
+/// name.
 #[test]
 fn each_expert_has_an_adapter_of_its_own_or_none() {
     let bytes = |text: &str| {

@@ -1,5 +1,5 @@
-//! Files of fine-tuning as their programs' own examples have them, read into the Run that they mean; and runs of fine-tuning
-//! out into every such format and back.
+//! Files of fine-tuning as their programs' own examples have them, read into the Run that they mean; and runs of
+//! fine-tuning out into every such format and back.
 
 use shardscope::core::message::Message;
 use shardscope::core::run::presets::{TUNED, TunedRun};

@@ -16,7 +16,8 @@ fn text() -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The Run that a row's flags mean on its GPUs; Transformer Engine's choice of an attention kernel stands in `attention`.
+/// The Run that a row's flags mean on its GPUs; Transformer Engine's choice of an attention kernel stands in
+/// `attention`.
 fn meaning(cell: &dyn Fn(&str) -> String) -> Run {
     let pairs = [
         ("stack.base", "megatron-2025".to_owned()),
@@ -62,8 +63,8 @@ fn given<'a>(flags: &'a str, name: &str) -> Option<&'a str> {
     words.next()
 }
 
-/// Megatron-LM `arguments.py`: what these arguments mean stands in their names, and sizes that are left out are 1. Held to the
-/// column `run` without the importer.
+/// Megatron-LM `arguments.py`: what these arguments mean stands in their names, and sizes that are left out are 1. Held
+/// to the column `run` without the importer.
 #[test]
 fn the_runs_have_the_sizes_of_their_flags() {
     const ONES: [(&str, &str); 5] = [

@@ -74,8 +74,8 @@ fn megatron_peaks_are_met_within_1_percent_on_average_and_3_at_worst() {
     assert!(worst(&errors) <= 0.03);
 }
 
-/// Peaks that Megatron-LM's ranks with logits reached are met without the logits' moment beyond what the loss holds: with
-/// it, each that has one would be missed by more on average.
+/// Peaks that Megatron-LM's ranks with logits reached are met without the logits' moment beyond what the loss holds:
+/// with it, each that has one would be missed by more on average.
 #[test]
 fn measured_peaks_are_met_without_the_moment_of_the_logits() {
     let rows = evidence(PEAKS).into_iter().filter(|row| row.source().name.starts_with("Megatron-LM"));
@@ -93,10 +93,10 @@ fn measured_peaks_are_met_without_the_moment_of_the_logits() {
     assert!(mean(&without) < 0.5 * mean(&with), "{without:?} {with:?}");
 }
 
-/// Megatron-Bridge pull request 5266: Nemotron 3.5 on 16 H100, 72.07 GiB allocated and 75.34 reserved, with the settings of
-/// its recipe (`perf_recipes/nemotronh/h100/nemotronh.py`, 067f987): moments in bf16, the experts' inputs on the host,
-/// activation functions and norms recomputed, expandable segments. The two passes of its MTP share one layer
-/// (`mtp_use_repeated_layer`), which is counted once.
+/// Megatron-Bridge pull request 5266: Nemotron 3.5 on 16 H100, 72.07 GiB allocated and 75.34 reserved, with the
+/// settings of its recipe (`perf_recipes/nemotronh/h100/nemotronh.py`, 067f987): moments in bf16, the experts' inputs
+/// on the host, activation functions and norms recomputed, expandable segments. The two passes of its MTP share one
+/// layer (`mtp_use_repeated_layer`), which is counted once.
 #[test]
 fn nemotron_with_the_inputs_of_its_experts_on_the_host_is_not_called_out_of_memory() {
     let run = run_with(&[

@@ -8,7 +8,8 @@ fn parameters(json: &str) -> Parameters {
     evaluate(&Run::from_value(&value).unwrap()).unwrap().report.parameters
 }
 
-/// DeepSeek-V3's README: 671 B of the main model, and 14 B of the module with the embedding and the head (0.9 B each) that it shares.
+/// DeepSeek-V3's README: 671 B of the main model, and 14 B of the module with the embedding and the head (0.9 B each)
+/// that it shares.
 #[test]
 fn multi_token_prediction_counts_among_the_parameters() {
     let run =
@@ -29,8 +30,8 @@ fn a_stage_for_prediction_that_is_not_there_is_said() {
     assert!(warnings.iter().any(|issue| issue.field == "mtp_stage"));
 }
 
-/// Llama-3.1-8B on tp 8, pp 4: Megatron-LM pads 128,256 entries to 126 times 1,024; a layer has `2 h² + 2 h h/4 + 3 h f`
-/// in its matrices, a rank an eighth of them, and two norms.
+/// Llama-3.1-8B on tp 8, pp 4: Megatron-LM pads 128,256 entries to 126 times 1,024; a layer has `2 h² + 2 h h/4 + 3 h
+/// f` in its matrices, a rank an eighth of them, and two norms.
 #[test]
 fn a_stage_holds_the_rows_that_pad_the_vocabulary() {
     let found = parameters(r#"{"tp":8,"pp":4}"#).per_stage;

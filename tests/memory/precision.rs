@@ -44,9 +44,9 @@ fn activations_of_a_llama_double_in_fp32_and_scores_are_stored() {
     near(bytes("fp32").0, 32.0 * (2.0 * tensors + 4.0 * a * s * tokens / t));
 }
 
-/// He's blog: `16 k b s h + 2 b s h + 2 k b a s² + b a s²` a layer, k the bytes of an activation: 4 in full precision, 2 in
-/// mixed. Korthikanti's `s b h (34 + 5 a s/h)`, which the playbook prints, is the same at k = 2; so is the GPT block of
-/// the detailed method.
+/// He's blog: `16 k b s h + 2 b s h + 2 k b a s² + b a s²` a layer, k the bytes of an activation: 4 in full precision,
+/// 2 in mixed. Korthikanti's `s b h (34 + 5 a s/h)`, which the playbook prints, is the same at k = 2; so is the GPT
+/// block of the detailed method.
 #[test]
 fn every_method_counts_activations_in_the_bytes_of_the_precision() {
     let (b, s, h, a, layers) = (2.0, 1024.0, 1600.0, 25.0, 48.0);
@@ -151,8 +151,8 @@ fn block_scaled_formats_are_refused_where_tensor_cores_do_not_read_them() {
     }
 }
 
-/// Transformer Engine, `low_precision_training`: no recipe with scales by block but MXFP8 has attention in fp8; beside NVFP4 it
-/// runs by the recipe that `NVTE_DPA_FP8_RECIPE` names (2.8).
+/// Transformer Engine, `low_precision_training`: no recipe with scales by block but MXFP8 has attention in fp8; beside
+/// NVFP4 it runs by the recipe that `NVTE_DPA_FP8_RECIPE` names (2.8).
 #[test]
 fn attention_in_fp8_is_refused_where_the_recipe_has_none() {
     for (policy, works) in [("fp8-delayed", true), ("fp8-blockwise", false), ("nvfp4", true)] {

@@ -236,10 +236,10 @@ proptest! {
         }
     }
 
-    /// Megatron keeps a rank's part of the inputs of QKV and FFN and gathers them again in the backward pass (Korthikanti
-    /// 2022, section 4.2.2; `LinearWithGradAccumulationAndAsyncCommunication`), at every stage of ZeRO. PyTorch's
-    /// `ColwiseParallel` redistributes its input to `Replicate` before the linear, which saves it for its gradient:
-    /// `2 T h` elements a layer are whole there.
+    /// Megatron keeps a rank's part of the inputs of QKV and FFN and gathers them again in the backward pass
+    /// (Korthikanti 2022, section 4.2.2; `LinearWithGradAccumulationAndAsyncCommunication`), at every stage of ZeRO.
+    /// PyTorch's `ColwiseParallel` redistributes its input to `Replicate` before the linear, which saves it for its
+    /// gradient: `2 T h` elements a layer are whole there.
     #[test]
     fn inputs_of_column_cut_linears_stay_whole_in_pytorch_alone(run in any_run()) {
         let plain = json!({
@@ -313,8 +313,8 @@ proptest! {
     }
 }
 
-/// With a second shard group a GPU holds what it holds in the first alone, of experts too (torchtitan `parallel_dims.py`,
-/// `dp_shard_mod_ep`; Megatron-LM `parallel_state.py`, `intra_partial_expert_data_parallel_size`).
+/// With a second shard group a GPU holds what it holds in the first alone, of experts too (torchtitan
+/// `parallel_dims.py`, `dp_shard_mod_ep`; Megatron-LM `parallel_state.py`, `intra_partial_expert_data_parallel_size`).
 #[test]
 fn a_copy_of_a_shard_group_holds_what_one_group_holds() {
     let held = |gpus: u64| {

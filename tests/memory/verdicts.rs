@@ -120,8 +120,8 @@ fn the_outcomes_shown_for_each_verdict_of_each_method_are_what_happened() {
     assert!(Method::ALL.iter().all(|(method, _)| OUTCOMES.iter().any(|row| row.0 == *method)));
 }
 
-/// The range of the need is the verdict: no run that ran out needs less than the capacity by all of its range, none that
-/// ran needs more.
+/// The range of the need is the verdict: no run that ran out needs less than the capacity by all of its range, none
+/// that ran needs more.
 #[test]
 fn the_range_of_the_need_holds_what_became_of_every_measured_run() {
     for row in evidence("fujii_measured.csv") {

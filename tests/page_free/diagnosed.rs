@@ -39,8 +39,8 @@ fn traces_of(own: &Evaluation) -> Vec<Diagnosis> {
     made.map(|trace| of_traces(&[&trace], run)).collect()
 }
 
-/// A message of PyTorch's allocator on a GPU of `own`, which holds a part of its memory, asks for more than is free, and
-/// says a rank or none.
+/// A message of PyTorch's allocator on a GPU of `own`, which holds a part of its memory, asks for more than is free,
+/// and says a rank or none.
 fn message_of(own: &Evaluation, random: &mut Random) -> Diagnosis {
     const GIB: f64 = 1_073_741_824.0;
     let total = own.report.memory.capacity_bytes.0 / GIB;

@@ -112,8 +112,8 @@ pub(super) fn standing_out(node: &Node, visit: &mut impl FnMut(&str, bool)) {
     }
 }
 
-/// Adds the quantities of a tree that say of no field which they are, to what is known of `place`. Options of a list are
-/// values that may be chosen, a picture is drawn to a scale and its table has the figures, and what is hidden from
+/// Adds the quantities of a tree that say of no field which they are, to what is known of `place`. Options of a list
+/// are values that may be chosen, a picture is drawn to a scale and its table has the figures, and what is hidden from
 /// screen readers says what a label says.
 pub(super) fn without_field(node: &Node, place: &str, found: &mut BTreeMap<String, BTreeSet<String>>) {
     match node {
@@ -165,8 +165,8 @@ const OF_ITS_OWN: [&str; 13] = [
     "Of {runs} further runs of this kind",
 ];
 
-/// Places whose figures are no field of a report: terms of a formula, which `explained.rs` computes again (the drawers),
-/// and the times at which a table of memory over the step looks at it.
+/// Places whose figures are no field of a report: terms of a formula, which `explained.rs` computes again (the
+/// drawers), and the times at which a table of memory over the step looks at it.
 const WITHOUT: [&str; 3] = ["About(None)", "AboutWhole(Days)", "OverTime"];
 
 /// Every quantity that stands by itself says which figure it is, in all other panels, cards and dialogs.

@@ -1,4 +1,5 @@
-//! Holds `locales/zh.json` to the texts of the program: every template has a row with its holes, and every row a template.
+//! Holds `locales/zh.json` to the texts of the program: every template has a row with its holes, and every row a
+//! template.
 //!
 //! Templates come from two sides: the sources, read as text, and what the panels say of a number of runs.
 

@@ -1,5 +1,6 @@
-//! Bounds and orders of the certificates against an exhaustive search over all orders of small random pipelines. A bound that
-//! is too high is the one unforgivable fault. A hundredth of the usual cases are tried; `SHARDSCOPE_CASES` says how many.
+//! Bounds and orders of the certificates against an exhaustive search over all orders of small random pipelines. A
+//! bound that is too high is the one unforgivable fault. A hundredth of the usual cases are tried; `SHARDSCOPE_CASES`
+//! says how many.
 
 use crate::common::random::Random;
 use shardscope::core::pipeline::certify::beam::Beam;

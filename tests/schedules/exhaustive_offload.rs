@@ -3,8 +3,8 @@
 //! The search knows nothing of the bound: it starts ops one after the other by their start, tries every op that could
 //! be next, and every choice of what leaves; it is cut by the work that is left alone. Micro-batches may overtake each
 //! other; where that is too much to try, they run in order, and where that is too, the shortest order that was found
-//! stands for the optimum. Each is an order that runs, so that a bound above it is wrong. A few hundred cases are tried;
-//! `SHARDSCOPE_CASES` of 1,000,000 tries 10,000 with a hundred times the states.
+//! stands for the optimum. Each is an order that runs, so that a bound above it is wrong. A few hundred cases are
+//! tried; `SHARDSCOPE_CASES` of 1,000,000 tries 10,000 with a hundred times the states.
 
 use crate::common::random::Random;
 use shardscope::core::pipeline::certify::offload::{OffloadRules, OffloadedStage, least_with_offload};

@@ -124,8 +124,8 @@ fn gpipe_with_uneven_stages_is_two_flow_shops() {
     }
 }
 
-/// Forward i + p - r of rank r waits for its backward i, whose way to the last rank and back takes C: a step is no shorter
-/// than its trips, one for p - r micro-batches, and what is left behind them; on one rank it is as long.
+/// Forward i + p - r of rank r waits for its backward i, whose way to the last rank and back takes C: a step is no
+/// shorter than its trips, one for p - r micro-batches, and what is left behind them; on one rank it is as long.
 #[test]
 fn one_f_one_b_is_no_shorter_than_its_round_trips() {
     for (m, durations) in uneven() {
@@ -329,9 +329,9 @@ fn hanayo_of_one_unit_has_the_measured_total_bubbles() {
     }
 }
 
-/// Further units fill the bubbles of those before them: where a backward takes two forwards, 4 (P − 1) tF are idle however
-/// many follow, and the fullest rank holds what it holds of one unit. Laid end to end, 64 micro-batches on four ranks would
-/// take 26.6 % over ideal instead of 3.1 %.
+/// Further units fill the bubbles of those before them: where a backward takes two forwards, 4 (P − 1) tF are idle
+/// however many follow, and the fullest rank holds what it holds of one unit. Laid end to end, 64 micro-batches on four
+/// ranks would take 26.6 % over ideal instead of 3.1 %.
 #[test]
 fn hanayo_units_overlap_so_that_only_one_units_bubble_is_left() {
     for p in [2u32, 3, 4, 8] {
@@ -352,8 +352,8 @@ fn hanayo_units_overlap_so_that_only_one_units_bubble_is_left() {
     }
 }
 
-/// Chimera of D = 4 workers and 4 micro-batches idles (D − 2)/(3 N/2 + D − 2) = 25 %; Hanayo of one wave on as many ranks
-/// 33.3 %, of two 20 %: the page says which is more.
+/// Chimera of D = 4 workers and 4 micro-batches idles (D − 2)/(3 N/2 + D − 2) = 25 %; Hanayo of one wave on as many
+/// ranks 33.3 %, of two 20 %: the page says which is more.
 #[test]
 fn hanayo_of_one_wave_idles_more_than_chimera_and_of_two_less() {
     for p in [4u32, 6, 8, 16] {

@@ -1,4 +1,5 @@
-//! Split, choices and order together against all splits one by one, and realistic pipelines (`docs/methods/certificates.md`).
+//! Split, choices and order together against all splits one by one, and realistic pipelines
+//! (`docs/methods/certificates.md`).
 
 use crate::common::random::Random;
 use shardscope::core::pipeline::certify::joint::JointSearch;
@@ -129,9 +130,10 @@ fn heavy_heads_get_fewer_layers_and_the_split_is_proven() {
     }
 }
 
-/// torchtitan pull 2113 on four stages, rows of `schedule_optima.csv`: llama3 of dimension 2048 with 12 layers ran 28.0 % faster with a
-/// balanced split. By its FLOPs the head is 4.5 layers: the default is 3, 4, 3 and 2 layers, the balanced one 4, 4, 4 and none. The number
-/// of micro-batches is not printed: with 4 or more the sign holds, with 8 the gain is within 5 points.
+/// torchtitan pull 2113 on four stages, rows of `schedule_optima.csv`: llama3 of dimension 2048 with 12 layers ran 28.0
+/// % faster with a balanced split. By its FLOPs the head is 4.5 layers: the default is 3, 4, 3 and 2 layers, the
+/// balanced one 4, 4, 4 and none. The number of micro-batches is not printed: with 4 or more the sign holds, with 8 the
+/// gain is within 5 points.
 #[test]
 fn a_balanced_split_gains_what_torchtitan_measured() {
     let text = include_str!("../data/schedule_optima.csv");

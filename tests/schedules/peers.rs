@@ -160,9 +160,9 @@ fn every_number_equals_that_of_the_independent_simulator() {
     assert!(wrong.is_empty(), "{} of {rows} rows differ\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Idle between a rank's first and last op, over what? The mean of all ranks' work and the rank's own are equal wherever
-/// every rank works equally long: 533 of the 555 rows. The other 22 all have a pair time of their own, and only the
-/// rank's own work meets what the file prints; so that is what we divide by.
+/// Idle between a rank's first and last op, over what? The mean of all ranks' work and the rank's own are equal
+/// wherever every rank works equally long: 533 of the 555 rows. The other 22 all have a pair time of their own, and
+/// only the rank's own work meets what the file prints; so that is what we divide by.
 #[test]
 fn the_span_bubble_divides_by_a_ranks_own_work_as_the_file_does() {
     let text = fs::read_to_string(data("schedule_numbers.csv")).unwrap();

@@ -140,7 +140,8 @@ fn what_is_left_out_changes_no_figure() {
     assert!(wrong.is_empty(), "{} of {tried}, first {}", wrong.len(), wrong[0]);
 }
 
-/// Waves over five ranks whose last stage takes longest: after the turns that are left out a rank waits for a result of them.
+/// Waves over five ranks whose last stage takes longest: after the turns that are left out a rank waits for a result of
+/// them.
 #[test]
 fn an_order_whose_rank_waits_for_what_is_left_out_is_simulated_whole() {
     let stages = |first, usual, last| -> Vec<f64> { [vec![first], vec![usual; 8], vec![last]].concat() };

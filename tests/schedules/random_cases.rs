@@ -1,6 +1,6 @@
-//! The search on seeded random pipelines, by size: how many are proven optimal, how many are within 1 and 3 % of their bound. Some of
-//! each size are tried; `SHARDSCOPE_CASES` of 6,000 or more tries 60 and prints the whole table (`-- --nocapture`). Its settings were
-//! chosen with other seeds than the second.
+//! The search on seeded random pipelines, by size: how many are proven optimal, how many are within 1 and 3 % of their
+//! bound. Some of each size are tried; `SHARDSCOPE_CASES` of 6,000 or more tries 60 and prints the whole table (`--
+//! --nocapture`). Its settings were chosen with other seeds than the second.
 
 use crate::common::random::Random;
 use shardscope::core::pipeline::certify::certificate::WORK;
@@ -20,8 +20,8 @@ fn between(random: &mut Random, low: f64, high: f64) -> f64 {
 /// The settings of the search were chosen on 33, 101, 202 and 303.
 const SEEDS: [u64; 2] = [33, 404];
 
-/// Uneven stages, some with a long last one; caps from p/2 to 2 p (two stages a rank, in a V: from p to 3 p of them), lags to a fifth
-/// of a forward, split and whole backwards.
+/// Uneven stages, some with a long last one; caps from p/2 to 2 p (two stages a rank, in a V: from p to 3 p of them),
+/// lags to a fifth of a forward, split and whole backwards.
 fn uneven(random: &mut Random, ranks: usize, microbatches: u32, two_each: bool) -> StepStages {
     let stages = if two_each { 2 * ranks } else { ranks };
     let mut forward: Vec<f64> = (0..stages).map(|_| between(random, 0.7, 1.3)).collect();

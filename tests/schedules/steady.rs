@@ -1,5 +1,6 @@
-//! `PipeDream` and `PipeDream-2BW` never drain between steps: what a step takes is the steady state of the same order, and
-//! fill and drain stand apart. Held to the papers, and to what further micro-batches add in an independent simulator.
+//! `PipeDream` and `PipeDream-2BW` never drain between steps: what a step takes is the steady state of the same order,
+//! and fill and drain stand apart. Held to the papers, and to what further micro-batches add in an independent
+//! simulator.
 use crate::common::table;
 use shardscope::core::pipeline::Durations;
 use shardscope::core::pipeline::steady::step_seconds;
@@ -28,8 +29,8 @@ fn same(ours: f64, theirs: f64) {
     assert!((ours - theirs).abs() <= 1e-9 * theirs.abs().max(1e-9), "{ours}, not {theirs}");
 }
 
-/// `schedule_numbers.csv` simulates finite pieces of `PipeDream`: 16 micro-batches more of 8 ranks add what 16 take once the
-/// pipeline is full, with latency and without.
+/// `schedule_numbers.csv` simulates finite pieces of `PipeDream`: 16 micro-batches more of 8 ranks add what 16 take
+/// once the pipeline is full, with latency and without.
 #[test]
 fn a_step_takes_what_more_micro_batches_add_in_the_independent_simulator() {
     let mut makespans = BTreeMap::<_, Vec<(u32, f64)>>::new();

@@ -1,5 +1,5 @@
-//! Every fix that is offered works: it leads to a Run without an error at that field, and where it was the only error to
-//! a report. `SHARDSCOPE_CASES` says how many random Runs are tried.
+//! Every fix that is offered works: it leads to a Run without an error at that field, and where it was the only error
+//! to a report. `SHARDSCOPE_CASES` says how many random Runs are tried.
 
 use crate::common::random::{Random, random_run};
 use shardscope::core::advice::fit::{Base, FitSearch, label};

@@ -1,6 +1,6 @@
-//! The questions that people ask before they fine-tune, answered from a starting point in at most three edits and held to
-//! what was published. Sources: `public/data/finetune_measured.csv` (rows of the kinds guide and capacity, and measured
-//! ones by their number), DeepSpeed's blog on `ZenFlow`.
+//! The questions that people ask before they fine-tune, answered from a starting point in at most three edits and held
+//! to what was published. Sources: `public/data/finetune_measured.csv` (rows of the kinds guide and capacity, and
+//! measured ones by their number), DeepSpeed's blog on `ZenFlow`.
 
 use shardscope::core::advice::fit::FitSearch;
 use shardscope::core::memory::Verdict::{self, Fits, Oom, Tight};
@@ -29,8 +29,9 @@ fn states(id: &str, edits: &[(&str, &str)]) -> f64 {
     (rank.weights + rank.optimizer).gb()
 }
 
-/// Question 1: "Does QLoRA of a 70B fit on one 80 GB card at 8k?" Unsloth (f0675, f0674): with Hugging Face and FlashAttention-2,
-/// whose residual `prepare_model_for_kbit_training` keeps in fp32, the longest sequence is 6,916 tokens, with fused kernels far more.
+/// Question 1: "Does QLoRA of a 70B fit on one 80 GB card at 8k?" Unsloth (f0675, f0674): with Hugging Face and
+/// FlashAttention-2, whose residual `prepare_model_for_kbit_training` keeps in fp32, the longest sequence is 6,916
+/// tokens, with fused kernels far more.
 #[test]
 fn qlora_of_a_70b_on_one_80_gb_card_at_8k_needs_fused_kernels() {
     assert_eq!(verdict("qlora-70b-h100", &[]), Fits);
@@ -44,8 +45,8 @@ fn qlora_of_a_70b_on_one_80_gb_card_at_8k_needs_fused_kernels() {
     assert_eq!(eager("13832").verdict, Oom);
 }
 
-/// Question 2: "Full fine-tuning of an 8B on one 80 GB card?" LLaMA-Factory (f0791, f0795): 120 GB of a 7B with mixed precision, 60
-/// in pure bf16, which is 137 and 69 of 8.03 billion.
+/// Question 2: "Full fine-tuning of an 8B on one 80 GB card?" LLaMA-Factory (f0791, f0795): 120 GB of a 7B with mixed
+/// precision, 60 in pure bf16, which is 137 and 69 of 8.03 billion.
 #[test]
 fn full_fine_tuning_of_an_8b_on_one_80_gb_card_wants_pure_bf16() {
     assert_eq!(verdict("full-8b-8-h100", &[("gpus", "1")]), Oom);
@@ -67,8 +68,8 @@ fn full_fine_tuning_of_an_8b_on_four_24_gb_cards_needs_the_host() {
     assert!(moves("offload.") && moves("adapter.method"));
 }
 
-/// Question 4: "What do I need to fine-tune a 27B?" LLaMA-Factory's rule (f0799 to f0810): 8, 2 and half a GB a billion parameters for
-/// pure bf16, LoRA and 4 bits: 216, 54 and 13.5 GB.
+/// Question 4: "What do I need to fine-tune a 27B?" LLaMA-Factory's rule (f0799 to f0810): 8, 2 and half a GB a billion
+/// parameters for pure bf16, LoRA and 4 bits: 216, 54 and 13.5 GB.
 #[test]
 fn a_27b_needs_eight_cards_one_card_or_a_consumer_card() {
     let model = ("model", "gemma-3-27b");
@@ -85,7 +86,8 @@ fn a_27b_needs_eight_cards_one_card_or_a_consumer_card() {
     assert_ne!(verdict("full-32b-8-h100", &[model, ("gpus", "1")]), Fits);
 }
 
-/// Question 5: "LoRA of an 8B on 24 GB?" LLaMA-Factory (f0799): 16 GB of a 7B, 18.4 of 8.03 billion; torchtune trains it on an RTX 4090.
+/// Question 5: "LoRA of an 8B on 24 GB?" LLaMA-Factory (f0799): 16 GB of a 7B, 18.4 of 8.03 billion; torchtune trains
+/// it on an RTX 4090.
 #[test]
 fn lora_of_an_8b_fits_24_gb() {
     let memory = answer("lora-8b-4090", &[]).memory;
@@ -94,8 +96,9 @@ fn lora_of_an_8b_fits_24_gb() {
     assert!((allocated / 18.4 - 1.0).abs() < 0.15, "{allocated}");
 }
 
-/// Question 6: "Would offloading the optimizer make it fit, and what does it cost?" Two bytes a parameter stay (DeepSpeed's estimator,
-/// stage 2) and the host takes some 0.6 ns a parameter (`ZenFlow`: more than 4 s of Llama-2-7B): over 4.2 s of 8.03 billion.
+/// Question 6: "Would offloading the optimizer make it fit, and what does it cost?" Two bytes a parameter stay
+/// (DeepSpeed's estimator, stage 2) and the host takes some 0.6 ns a parameter (`ZenFlow`: more than 4 s of
+/// Llama-2-7B): over 4.2 s of 8.03 billion.
 #[test]
 fn offloading_the_optimizer_makes_an_8b_fit_and_costs_seconds() {
     let edits = [("model", "llama-3.1-8b"), ("gpus", "1")];
@@ -134,8 +137,8 @@ fn qlora_of_a_70b_with_plain_kernels_runs_out_of_48_gb() {
     assert_eq!(verdict("qlora-70b-h100", &edits), Oom);
 }
 
-/// Question 10: "Full fine-tuning of a 70B on eight 80 GB cards?" LLaMA-Factory (f0794): 1200 GB of 640; torchtune (f0530) trains it
-/// with FSDP's offloading, 13.9 GiB a GPU.
+/// Question 10: "Full fine-tuning of a 70B on eight 80 GB cards?" LLaMA-Factory (f0794): 1200 GB of 640; torchtune
+/// (f0530) trains it with FSDP's offloading, 13.9 GiB a GPU.
 #[test]
 fn full_fine_tuning_of_a_70b_on_eight_cards_needs_the_host() {
     let kept = [("offload.optimizer", "")];
@@ -146,7 +149,8 @@ fn full_fine_tuning_of_a_70b_on_eight_cards_needs_the_host() {
 /// The plan searches adapters and offloading when it is asked to, and what it offers works.
 #[test]
 fn a_plan_searches_adapters_and_offloading_when_asked() {
-    // 16 bytes a parameter are 128 GB of 160, before activations and gathered layers; the NF4 base of a 70B is 34.6 of 48.
+    // 16 bytes a parameter are 128 GB of 160, before activations and gathered layers; the NF4 base of a 70B is 34.6 of
+    // 48.
     let full = [("gpus", "2"), ("global_batch", "4")];
     let on_gpu = [("offload.parameters", ""), ("global_batch", "4")];
     for (id, edits) in [("full-8b-8-h100", full), ("qlora-70b-2-4090", on_gpu)] {

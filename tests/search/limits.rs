@@ -113,8 +113,8 @@ fn the_report_of_a_row_is_the_report_of_its_run() {
     assert!(rows > 100 && split > 50, "{rows} {split}");
 }
 
-/// The page works in slices and shows what it has meanwhile; with the same work it ends where a search in one go of the layouts
-/// that the software can run does.
+/// The page works in slices and shows what it has meanwhile; with the same work it ends where a search in one go of the
+/// layouts that the software can run does.
 #[test]
 fn the_session_of_the_page_ends_at_the_rows_of_the_verb() {
     let mut random = Random::new(7);

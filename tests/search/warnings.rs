@@ -76,8 +76,8 @@ fn a_report_has_the_splits_of_its_layers() {
     assert!(answer(&decode("v=1&pp=1").run).unwrap().uneven.is_none());
 }
 
-/// Under 1F1B, 64 equal micro-batches over 4 ranks idle (p - 1)/(m + p - 1) = 4.5 % of the time; a long one among short ones
-/// leaves gaps of its own, and is named as the cause.
+/// Under 1F1B, 64 equal micro-batches over 4 ranks idle (p - 1)/(m + p - 1) = 4.5 % of the time; a long one among short
+/// ones leaves gaps of its own, and is named as the cause.
 #[test]
 fn unequal_lengths_are_named_where_they_are_the_cause() {
     let lengths: Vec<String> = (0..64).map(|at| if at % 8 == 0 { "30000" } else { "600" }.to_owned()).collect();
@@ -97,8 +97,9 @@ fn too_many_gpus_are_one_error() {
     assert_eq!(issues.iter().map(|issue| issue.field.as_str()).collect::<Vec<_>>(), ["gpus"]);
 }
 
-/// The default software is of 2023: GPUs of later years are warned of it, with software of their year. Of 48 runs of MLPerf 4.1 to
-/// 5.1 on such GPUs, with nothing set but their layout, the median is more than 20 % slow by default, less than 13 % with what is named.
+/// The default software is of 2023: GPUs of later years are warned of it, with software of their year. Of 48 runs of
+/// MLPerf 4.1 to 5.1 on such GPUs, with nothing set but their layout, the median is more than 20 % slow by default,
+/// less than 13 % with what is named.
 #[test]
 fn default_software_older_than_the_gpu_is_warned_of() {
     let warned = |link: &str| {
@@ -159,8 +160,8 @@ fn default_software_older_than_the_gpu_is_warned_of() {
     assert!(default.0 == 48 && default.1 > 0.2 && newer.1.abs() < 0.13, "{default:?} {newer:?}");
 }
 
-/// NVIDIA/Megatron-LM issue 554: adapters are NeMo's. Software that trains none says so at the field, and the software that
-/// is offered trains them.
+/// NVIDIA/Megatron-LM issue 554: adapters are NeMo's. Software that trains none says so at the field, and the software
+/// that is offered trains them.
 #[test]
 fn adapters_that_the_software_has_not_are_warned_of() {
     let warned = |run: &Run| {

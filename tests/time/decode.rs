@@ -1,9 +1,9 @@
 //! Decode speeds that programs print, beside those of the engine of reinforcement learning.
 //!
 //! `tests/data/decode_rates.csv`: 282 speeds of TensorRT-LLM and `SGLang`. No engine of a training loop is among them:
-//! they judge the form of an iteration. Its rates are fitted here to the speeds of all other models, then the model that
-//! was left out is predicted; no speed judges rates that it set. The shipped rates are those of engines in a training
-//! loop, and slower.
+//! they judge the form of an iteration. Its rates are fitted here to the speeds of all other models, then the model
+//! that was left out is predicted; no speed judges rates that it set. The shipped rates are those of engines in a
+//! training loop, and slower.
 //!
 //! Attention that is data parallel has no setting: such engines are predicted as tensor-parallel ones and stand in a
 //! class of their own.

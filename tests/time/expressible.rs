@@ -14,8 +14,8 @@ fn figures(settings: &str) -> Report {
     report(&run(settings)).unwrap_or_else(|refusal| panic!("{settings}: {:?}", refusal.errors))
 }
 
-/// Pairs under a document mask are `Σ l²/2` (Llama 3, section 3.2): a token meets `Σ l²/(2 Σ l)` keys, and attention takes
-/// 12 L a d of them in FLOPs, forward and backward. Everything else goes by tokens, memory too.
+/// Pairs under a document mask are `Σ l²/2` (Llama 3, section 3.2): a token meets `Σ l²/(2 Σ l)` keys, and attention
+/// takes 12 L a d of them in FLOPs, forward and backward. Everything else goes by tokens, memory too.
 #[test]
 fn packed_documents_shorten_attention_and_nothing_else() {
     let whole = figures(r#""seq_len":8192"#);
@@ -38,9 +38,9 @@ fn packed_documents_shorten_attention_and_nothing_else() {
     assert!(refused.unwrap_err().errors.iter().any(|issue| issue.field == "documents" && issue.fix.is_some()));
 }
 
-/// USP (Fang and Zhao 2024, section 3): an all-to-all of u ranks exchanges queries, keys, values and outputs, a ring of c/u
-/// groups passes keys and values on, and their gradients. Llama 2 7B in bf16: 4 (q + w) 2 T (u - 1)/u and 6 w 2 T (c/u - 1)
-/// a layer with q and w 4096, T tokens of a rank; u 1 is the ring, u c is Ulysses.
+/// USP (Fang and Zhao 2024, section 3): an all-to-all of u ranks exchanges queries, keys, values and outputs, a ring of
+/// c/u groups passes keys and values on, and their gradients. Llama 2 7B in bf16: 4 (q + w) 2 T (u - 1)/u and 6 w 2 T
+/// (c/u - 1) a layer with q and w 4096, T tokens of a rank; u 1 is the ring, u c is Ulysses.
 #[test]
 fn context_parallelism_of_two_levels_sends_what_both_send() {
     let sent = |comm: &str| {
@@ -66,8 +66,8 @@ fn context_parallelism_of_two_levels_sends_what_both_send() {
 const EXPERTS: &str = r#""model":"deepseek-v3","gpus":256,"tp":1,"pp":8,"ep":32,"seq_len":4096,"global_batch":512,
     "stack":"megatron-2025","gpu":{"base":"h100-sxm-80gb"}"#;
 
-/// Megatron-LM `shared_experts.py`: the shared experts, 18 h f FLOPs a token and layer with their gradients, run beside dispatch
-/// and combine; they can hide no more than they take, at half of the peak or better.
+/// Megatron-LM `shared_experts.py`: the shared experts, 18 h f FLOPs a token and layer with their gradients, run beside
+/// dispatch and combine; they can hide no more than they take, at half of the peak or better.
 #[test]
 fn shared_experts_hide_messages_for_as_long_as_they_take() {
     let (off, on) = (figures(EXPERTS), figures(&format!(r#"{EXPERTS},"shared_expert_overlap":true"#)));
@@ -85,8 +85,8 @@ fn shared_experts_hide_messages_for_as_long_as_they_take() {
     assert_eq!(none(""), none(r#","shared_expert_overlap":true"#));
 }
 
-/// Megatron-LM `transformer_config.py`: a rank has room for the capacity factor times its share, whatever comes; pages keep
-/// 1.10 times what comes (`moe_paged_stash_buffer_size_factor_cuda`). No count reaches the host in either.
+/// Megatron-LM `transformer_config.py`: a rank has room for the capacity factor times its share, whatever comes; pages
+/// keep 1.10 times what comes (`moe_paged_stash_buffer_size_factor_cuda`). No count reaches the host in either.
 #[test]
 fn pages_keep_a_tenth_more_than_what_came() {
     let kept = |setting: &str| figures(&format!("{EXPERTS}{setting}")).memory.per_stage[1].activations.0;
@@ -97,8 +97,8 @@ fn pages_keep_a_tenth_more_than_what_came() {
     assert!(step_s(&scenario(&format!(r#"{{{EXPERTS},"moe_rank_capacity":2}}"#))) < figures(EXPERTS).step.time_s.0);
 }
 
-/// PyTorch `torch/_functorch/config.py`, `activation_memory_budget`: 0.0 is the memory of checkpointing the whole region, 1.0
-/// that of the default, and 0.4 saves 40 % of what lies between.
+/// PyTorch `torch/_functorch/config.py`, `activation_memory_budget`: 0.0 is the memory of checkpointing the whole
+/// region, 1.0 that of the default, and 0.4 saves 40 % of what lies between.
 #[test]
 fn a_budget_keeps_its_share_of_the_activations() {
     let figures = |recompute: &str| {

@@ -11,8 +11,8 @@ fn loaded(settings: &str, seconds: f64) -> Run {
     scenario(&format!(r#"{{{settings},"loader_stage_s":{seconds}}}"#)).run
 }
 
-/// One stage works m times as long as it loads more: m L. Under 1F1B the longest stage sets the pace, so that loading far
-/// longer than all else adds m L to the step, too (Narayanan et al. 2021, section 2.2).
+/// One stage works m times as long as it loads more: m L. Under 1F1B the longest stage sets the pace, so that loading
+/// far longer than all else adds m L to the step, too (Narayanan et al. 2021, section 2.2).
 #[test]
 fn every_micro_batch_waits_for_its_data() {
     for (layout, seconds, tolerance) in

@@ -16,8 +16,8 @@ fn step(link: &str) -> f64 {
 /// DeepSeek-V3 on 1,024 H100, fp8 in blocks, recomputed modules.
 const DEEPSEEK: &str = "model=deepseek-v3&gpus=1024&tp=1&ep=64&pp=16&virtual_stages=2&global_batch=8192&seq_len=4096&stack=megatron-2026&precision=fp8-blockwise&recompute.modules=mla_up,moe_act,norm";
 
-/// A schedule whose pairs hide the experts' messages is faster than the same one without, a third of whose step they are:
-/// DeepSeek-V3, section 3.2.1 (DualPipe), Megatron-LM pull request 6429 (+7.7 % on 64 H100).
+/// A schedule whose pairs hide the experts' messages is faster than the same one without, a third of whose step they
+/// are: DeepSeek-V3, section 3.2.1 (DualPipe), Megatron-LM pull request 6429 (+7.7 % on 64 H100).
 #[test]
 fn schedules_that_hide_the_experts_messages_are_faster() {
     let without = step(&format!("{DEEPSEEK}&schedule=interleaved-1f1b"));

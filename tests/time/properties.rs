@@ -355,8 +355,8 @@ fn the_rank_order_decides_which_groups_stay_in_a_node() {
     }
 }
 
-/// Megatron-LM asserts that dense layers and experts have the same pipeline groups; with the order `tp-cp-ep-pp-dp` and EP
-/// 8 the experts have others.
+/// Megatron-LM asserts that dense layers and experts have the same pipeline groups; with the order `tp-cp-ep-pp-dp` and
+/// EP 8 the experts have others.
 #[test]
 fn experts_that_need_other_pipeline_groups_are_refused() {
     let tried = |order, ep| {

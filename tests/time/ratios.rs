@@ -223,8 +223,8 @@ fn the_turn_of_a_v_sends_nothing() {
 }
 
 /// Mixtral 8x7B on eight GPUs, TP 8 and EP 2: four GPUs hold the same experts, while the rest of the model has no
-/// replica. ZeRO-1 scatters the experts' fp32 gradients and gathers their bf16 weights: `(4 + 2) E 3/4` for 32 layers of
-/// 4 experts of three matrices.
+/// replica. ZeRO-1 scatters the experts' fp32 gradients and gathers their bf16 weights: `(4 + 2) E 3/4` for 32 layers
+/// of 4 experts of three matrices.
 #[test]
 fn experts_have_replicas_where_the_rest_has_none() {
     let evaluation = at("model=mixtral-8x7b&gpus=8&tp=8&pp=1&ep=2&etp=1&zero=1&global_batch=8&seq_len=4096");

@@ -1,6 +1,6 @@
-//! The regret of a chosen layout: of the layouts of one model, batch, length and GPUs that one document measured, the one
-//! that the calculator predicts to be the fastest, over the one that was measured to be
-//! (`cargo test --test time regret -- --nocapture`).
+//! The regret of a chosen layout: of the layouts of one model, batch, length and GPUs that one document measured, the
+//! one that the calculator predicts to be the fastest, over the one that was measured to be (`cargo test --test time
+//! regret -- --nocapture`).
 
 use crate::common::evidence;
 use shardscope::core::accuracy::{DATED, Measurement, Prediction};
@@ -116,8 +116,8 @@ const AIM: f64 = 6.0;
 /// Sources that miss it; `docs/methods/search.md` says why.
 const MISS: [&str; 2] = ["BLOOM candidates, 176B to 203B on A100", "InternEvo, InternLM-7B on A100"];
 
-/// The aim holds in each source but two, where the choice costs at most the aim more than a layout drawn at random. Constants were fitted to several of them, and the layouts that ran out of memory are
-/// not among the choices.
+/// The aim holds in each source but two, where the choice costs at most the aim more than a layout drawn at random.
+/// Constants were fitted to several of them, and the layouts that ran out of memory are not among the choices.
 #[test]
 fn the_layout_that_is_predicted_to_be_fastest_is_nearly_so_in_each_source() {
     let sources = by_source();

@@ -1,7 +1,7 @@
 //! Published runs: step times and tokens a second as measured, against the model.
 //!
-//! Every test prints its worst misses (`cargo test --test time throughput -- --nocapture`). Which row becomes which Run stands
-//! in `src/core/accuracy/sources.rs`, which the page reads too.
+//! Every test prints its worst misses (`cargo test --test time throughput -- --nocapture`). Which row becomes which Run
+//! stands in `src/core/accuracy/sources.rs`, which the page reads too.
 
 use crate::common::{evidence, step_s};
 use shardscope::core::accuracy::{MeasuredQuantity, Measurement, SourceUse};

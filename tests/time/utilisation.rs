@@ -26,8 +26,8 @@ fn printed(source: &str) -> Vec<(Row, f64)> {
     rows.filter_map(with_flops).collect()
 }
 
-/// NVIDIA's Megatron-Bridge prints what Megatron's `num_floating_point_operations` gives; tokens a second are rounded, so
-/// the median row of each model counts. With and without multi-token prediction, dense and routed.
+/// NVIDIA's Megatron-Bridge prints what Megatron's `num_floating_point_operations` gives; tokens a second are rounded,
+/// so the median row of each model counts. With and without multi-token prediction, dense and routed.
 #[test]
 fn megatron_bridge_prints_what_megatron_counts() {
     let rows = printed("Megatron-Bridge");
@@ -107,7 +107,8 @@ fn fp8_on_h20_is_below_its_fp8_peak() {
     assert!(megatron.mfu < nanotron.mfu && nanotron.mfu < torchtitan.mfu && torchtitan.mfu < palm.mfu);
 }
 
-/// Half of the square is the most that a causal mask leaves: a share of the peak above 1 counts what is not computed, and says so.
+/// Half of the square is the most that a causal mask leaves: a share of the peak above 1 counts what is not computed,
+/// and says so.
 #[test]
 fn a_convention_above_the_peak_says_why() {
     let windows = r#"{"model":"gemma-3-27b","gpus":64,"seq_len":1048576,"pp":1,"tp":8,"cp":8,"cp_comm":"all-gather","global_batch":8}"#;

@@ -196,7 +196,8 @@ fn days_of_random_runs_scale_with_the_tokens() {
     assert!(tried > 20, "{tried}");
 }
 
-/// The tokens that some days train end within them, and a few more do not: with ramps, phases, rollbacks and evaluations.
+/// The tokens that some days train end within them, and a few more do not: with ramps, phases, rollbacks and
+/// evaluations.
 #[test]
 fn the_tokens_of_some_days_take_those_days() {
     for (run, evaluation) in random_runs(40) {
@@ -254,9 +255,10 @@ fn the_least_gpus_meet_their_date_and_fewer_do_not() {
     }
 }
 
-/// Where the mean time to interrupt is known, four of five outcomes lie within 15 points of the productive share. One class of operation
-/// cannot say so much: a person who is called takes 2 h known to a factor (σ 0.4), which alone leaves `1/(1 + R/M)` open
-/// by more where a person is called more often than every nine hours. There the page names the downtime, and one of one's own mends it.
+/// Where the mean time to interrupt is known, four of five outcomes lie within 15 points of the productive share. One
+/// class of operation cannot say so much: a person who is called takes 2 h known to a factor (σ 0.4), which alone
+/// leaves `1/(1 + R/M)` open by more where a person is called more often than every nine hours. There the page names
+/// the downtime, and one of one's own mends it.
 #[test]
 fn a_known_time_to_interrupt_leaves_a_range_of_at_most_15_points() {
     for (nodes, mtti, operation) in [
@@ -293,7 +295,8 @@ fn a_known_time_to_interrupt_leaves_a_range_of_at_most_15_points() {
     }
 }
 
-/// The step's own range moves days and energy, not the share of the calendar that trains: steps of both ends have the same interruptions an hour.
+/// The step's own range moves days and energy, not the share of the calendar that trains: steps of both ends have the
+/// same interruptions an hour.
 #[test]
 fn the_range_of_the_productive_share_does_not_hold_the_step() {
     let predicted = run(RunLength { mtti_h: Some(24.0), ..RunLength::default() });

@@ -19,7 +19,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[test]
 fn node_power_is_that_of_the_meters() {
-    // Shares of time in kernels: all of it on one node, and where more nodes do the same work, what one node's time leaves of theirs.
+    // Shares of time in kernels: all of it on one node, and where more nodes do the same work, what one node's time
+    // leaves of theirs.
     let one_node = |benchmark: &str, seconds: f64, nodes: f64| match benchmark {
         "llama2_70b_lora" => 1686.65 / (nodes * seconds),
         "ssd" => 2170.8 / (nodes * seconds),
@@ -73,7 +74,8 @@ fn times_to_train_follow_from_step_samples_and_evaluations() {
     assert!(median < 0.01, "{median}");
 }
 
-/// With our own step. Half of the runs are within 8 %, half of those on GPUs of 2022 and 2023 or of 405B and GPT-3 within 6 %.
+/// With our own step. Half of the runs are within 8 %, half of those on GPUs of 2022 and 2023 or of 405B and GPT-3
+/// within 6 %.
 #[test]
 fn times_to_train_of_mlperf_follow_from_the_configuration() {
     let table = table("mlperf_training.csv");
@@ -223,8 +225,8 @@ fn published_whole_runs_lie_in_the_printed_range() {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
-/// Table 5 of Llama 3: 419 unexpected interruptions in 54 days on 2,048 nodes. The rate of the other three fleets of vetted nodes says 387
-/// (`docs/methods/whole-run.md`), over the calendar, as rates are counted.
+/// Table 5 of Llama 3: 419 unexpected interruptions in 54 days on 2,048 nodes. The rate of the other three fleets of
+/// vetted nodes says 387 (`docs/methods/whole-run.md`), over the calendar, as rates are counted.
 #[test]
 fn the_other_fleets_predict_the_interruptions_of_llama_3_over_the_calendar() {
     let others = [2.34, 24.0 / (0.23 * 16_384.0) * 1000.0, 10.0 / (63.0 * 55.0) * 1000.0_f64];

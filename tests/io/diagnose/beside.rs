@@ -149,7 +149,8 @@ fn a_script_alone_says_what_it_states_and_what_to_add() {
     assert!(!html.contains("No cause was found"), "{html}");
 }
 
-/// 32,000 tokens are of Llama 2's tokenizer; another kind says nothing of its size, which is then said to be the page's.
+/// 32,000 tokens are of Llama 2's tokenizer; another kind says nothing of its size, which is then said to be the
+/// page's.
 #[test]
 fn the_vocabulary_is_that_of_the_tokenizer_that_is_named() {
     let vocab = |text: &str| {
@@ -165,8 +166,8 @@ fn the_vocabulary_is_that_of_the_tokenizer_that_is_named() {
     assert!(said.contains("as on this page"), "{said}");
 }
 
-/// The changes of an out-of-memory message come back from a link with the same figures; one that is made already is none
-/// any more.
+/// The changes of an out-of-memory message come back from a link with the same figures; one that is made already is
+/// none any more.
 #[test]
 fn changes_come_back_from_a_link() {
     let run = run_with(&[("gpus", "8"), ("tp", "1"), ("pp", "1"), ("micro_batch", "4")]);

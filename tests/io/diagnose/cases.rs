@@ -198,7 +198,8 @@ fn a_process_that_cannot_be_another_is_the_one_of_the_message() {
     let two = "Process 7 has 1.00 GiB memory in use. Process 12345 has 75.97 GiB memory in use.";
     assert_eq!(read(two, "70.10 GiB"), (Some(75.97), Some(1.0), false));
     assert_eq!(read("Process 7 has 40.00 GiB memory in use.", "30.10 GiB"), (None, Some(40.0), true));
-    // The listed process may be this one. If it is, 50 GiB are of none that is listed; if not, its 27 GiB are another's.
+    // The listed process may be this one. If it is, 50 GiB are of none that is listed; if not, its 27 GiB are
+    // another's.
     assert_eq!(read("Process 7 has 27.00 GiB memory in use.", "17.60 GiB"), (None, None, true));
 }
 

@@ -259,8 +259,8 @@ fn a_log_says_which_settings_of_its_run_are_not_the_pages() {
     assert!(says("which differs from the page's: Global batch 64"), "{:?}", found.read);
 }
 
-/// A message that waits for 5 s has more nanoseconds than 32 bits, and keeps them with its group and bytes; a copy keeps
-/// its bytes, a short kernel has neither.
+/// A message that waits for 5 s has more nanoseconds than 32 bits, and keeps them with its group and bytes; a copy
+/// keeps its bytes, a short kernel has neither.
 #[test]
 fn long_kernels_and_copies_keep_what_they_have() {
     let text = br#"{"schemaVersion":1,"traceEvents":[
@@ -391,8 +391,8 @@ fn what_a_script_states_is_no_cause() {
     }
 }
 
-/// Whose count a log's figure follows is named, and the count's own figure is the work of a step over its seconds: 8,192
-/// tokens a sequence, `3 (Σ layers + 2 h v)` FLOPs a token.
+/// Whose count a log's figure follows is named, and the count's own figure is the work of a step over its seconds:
+/// 8,192 tokens a sequence, `3 (Σ layers + 2 h v)` FLOPs a token.
 #[test]
 fn the_count_of_flops_of_a_log_has_a_name() {
     let run = Run::default();

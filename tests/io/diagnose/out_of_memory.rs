@@ -173,8 +173,8 @@ fn a_host_that_ran_out_is_no_gpu() {
     }
 }
 
-/// vLLM's check before it loads: 71.2 GiB wanted, 12.31 of 79.11 free; it holds nothing yet, so that 66.8 are another's.
-/// A driver's error has no sizes.
+/// vLLM's check before it loads: 71.2 GiB wanted, 12.31 of 79.11 free; it holds nothing yet, so that 66.8 are
+/// another's. A driver's error has no sizes.
 #[test]
 fn messages_of_engines_and_of_the_driver_are_read() {
     let run = run_with(&[("model", "llama-3.1-8b"), ("gpus", "8"), ("tp", "4"), ("pp", "1"), ("recompute", "full")]);

@@ -239,8 +239,8 @@ fn known_hostile_inputs_break_no_entry() {
     assert!(broken.is_empty(), "\n{}", broken.join("\n\n"));
 }
 
-/// Settings of every file of the readers of programs, one at a time with a value that it cannot have: what is refused says
-/// why, what is taken makes a Run that is sound.
+/// Settings of every file of the readers of programs, one at a time with a value that it cannot have: what is refused
+/// says why, what is taken makes a Run that is sound.
 #[test]
 fn no_setting_of_a_launch_file_takes_what_it_cannot_have() {
     let bad =
@@ -517,8 +517,8 @@ fn answer<T: Serialize>(text: &str, answer: Result<T, Vec<Issue>>) -> Result<boo
     }
 }
 
-/// No number is NaN or infinite: JSON has neither, and writes null instead. Two figures are null where there is none: the ratio
-/// of messages without compute beside them, and the speed of messages that take no time.
+/// No number is NaN or infinite: JSON has neither, and writes null instead. Two figures are null where there is none:
+/// the ratio of messages without compute beside them, and the speed of messages that take no time.
 fn finite<T: Serialize>(text: &str, answer: &T) -> Result<(), String> {
     let json = serde_json::to_string(answer).map_err(|error| error.to_string())?;
     let json = json.replace("\"ratio\":null", "").replace("\"reached_bytes_per_s\":null", "");
@@ -551,7 +551,8 @@ fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
             // A key that is empty is told as it was written.
             "" => !object || unread || text.contains("\"\"") || text.contains('='),
             "v" | "microbatches" | "pp" | "order" | "stage_scale" => true,
-            // What no field can be called is told in quotes and cut; one that is escaped takes up to ten letters a character.
+            // What no field can be called is told in quotes and cut; one that is escaped takes up to ten letters a
+            // character.
             key if key.starts_with('"') => key.len() <= 2 + 80 * 10,
             key => field(key).is_some() || asked() || key.contains('.') || object,
         };

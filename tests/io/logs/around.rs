@@ -109,7 +109,8 @@ fn of_two_figures_the_first_is_the_steps() {
     let (step, peaks) = figures(&read);
     assert!(near(step.unwrap(), 2.7013));
     assert_eq!(peaks[2], Some(227.35));
-    // 12,130 tokens a second and GPU of 2.7 s are 32,768 a step: the page's run has 64 GPUs, 8192 tokens and thus as many.
+    // 12,130 tokens a second and GPU of 2.7 s are 32,768 a step: the page's run has 64 GPUs, 8192 tokens and thus as
+    // many.
     assert!(read.notes.is_empty(), "{:?}", read.notes);
 }
 

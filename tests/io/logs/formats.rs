@@ -1,5 +1,5 @@
-//! Lines of each program as its own code prints them, beside those of the collected examples: their units, the settings that
-//! they state, and what stands between them in a real log.
+//! Lines of each program as its own code prints them, beside those of the collected examples: their units, the settings
+//! that they state, and what stands between them in a real log.
 
 use super::{figures, near, reading, refusal};
 use shardscope::core::run::{Multiplier, Run};

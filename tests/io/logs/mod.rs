@@ -1,5 +1,5 @@
-//! Logs, benchmarks, traces and snapshots: every known line on its example and on lines of its program's format with other
-//! numbers, and whatever else a file may hold.
+//! Logs, benchmarks, traces and snapshots: every known line on its example and on lines of its program's format with
+//! other numbers, and whatever else a file may hold.
 #![allow(clippy::format_push_string)] // helpers that tests share
 
 mod around;
@@ -127,7 +127,8 @@ fn every_example_line_says_what_its_program_means() {
     }
 }
 
-/// A log of Megatron-LM with its arguments: the whole run comes from it. Values of `arguments.py`, format of `training.py`.
+/// A log of Megatron-LM with its arguments: the whole run comes from it. Values of `arguments.py`, format of
+/// `training.py`.
 #[test]
 fn a_log_with_arguments_states_its_own_run() {
     let arguments = [
@@ -215,7 +216,8 @@ fn torchtitan_states_batch_sequence_and_mesh() {
     assert_eq!(peaks[1], Some(40.5));
 }
 
-/// Lines that no example had: Accelerate, progress bars, DeepSpeed's `MA`, nanotron's and `MaxText`'s memory, older `NeMo`.
+/// Lines that no example had: Accelerate, progress bars, DeepSpeed's `MA`, nanotron's and `MaxText`'s memory, older
+/// `NeMo`.
 #[test]
 fn the_other_lines_of_the_programs_are_read() {
     let one = |line: &str| figures(&reading(line));
@@ -402,8 +404,8 @@ fn half_lines_foreign_bytes_and_other_locales_lose_nothing_else() {
 
 /// Lines as each program's own code prints them, with other numbers than the examples have: `training.py` and
 /// `common_utils.py` of Megatron-LM, `train_utils.py` of Megatron-Bridge, `train_ft.py` of `AutoModel`, `metrics.py` of
-/// torchtitan, `timer.py` and `utils.py` of `DeepSpeed`, `trainer.py` of nanotron, `metric_logger.py` of `MaxText`, the console
-/// logger of Composer, `memory.py` of `PyTorch`.
+/// torchtitan, `timer.py` and `utils.py` of `DeepSpeed`, `trainer.py` of nanotron, `metric_logger.py` of `MaxText`, the
+/// console logger of Composer, `memory.py` of `PyTorch`.
 #[test]
 fn lines_of_every_program_with_other_numbers_are_read_by_their_units() {
     let gb = 1e9 / f64::from(1u32 << 30);

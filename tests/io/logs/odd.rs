@@ -1,4 +1,5 @@
-//! Logs that hold no one step: of two runs in turn, of impossible times, of one value; and their peaks beside the estimate.
+//! Logs that hold no one step: of two runs in turn, of impossible times, of one value; and their peaks beside the
+//! estimate.
 
 use super::around::iteration;
 use super::{near, reading};
@@ -43,8 +44,8 @@ fn impossible_times_are_said() {
     }
 }
 
-/// A trace without `ProfilerStep` is not known to be a step, and is not learned from; a log's own peaks stand beside the
-/// estimate.
+/// A trace without `ProfilerStep` is not known to be a step, and is not learned from; a log's own peaks stand beside
+/// the estimate.
 #[test]
 fn an_unmarked_trace_is_no_observation_and_peaks_are_compared() {
     let trace = r#"{"schemaVersion": 1, "traceEvents": [

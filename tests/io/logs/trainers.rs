@@ -121,7 +121,8 @@ fn ms_swift_on_megatron_has_reserved_memory() {
     assert!(near(step.unwrap(), 9.0) && peaks[1] == Some(55.5), "{step:?}");
 }
 
-/// axolotl, core/trainers/base.py:742 at 067b021c and of 0.12; utils/bench.py of 0.9 prints what is allocated after a step.
+/// axolotl, core/trainers/base.py:742 at 067b021c and of 0.12; utils/bench.py of 0.9 prints what is allocated after a
+/// step.
 #[test]
 fn axolotl_has_peaks_and_tokens_with_a_label_from_which_no_step_follows() {
     let log = "[2026-03-01 10:00:00,000] [INFO] [axolotl.utils.callbacks] GPU memory usage while training: 71.442GB (+1.201GB cache, +0.988GB misc)\n\
@@ -139,8 +140,9 @@ fn axolotl_has_peaks_and_tokens_with_a_label_from_which_no_step_follows() {
     assert_eq!(figures(&read), (Some(2.46), [Some(14.56), Some(14.6), None]));
 }
 
-/// LLaMA-Factory, `train/callbacks.py:275` at ff6d4d12: lines of its `trainer_log.jsonl`, whose clock has whole seconds;
-/// steps of 1.3 s are told by lines that lie further apart. An evaluation has a line of its own at the same step.
+/// LLaMA-Factory, `train/callbacks.py:275` at ff6d4d12: lines of its `trainer_log.jsonl`, whose clock has whole
+/// seconds; steps of 1.3 s are told by lines that lie further apart. An evaluation has a line of its own at the same
+/// step.
 #[test]
 fn llama_factory_tells_steps_by_its_clock() {
     let line = |step: u32, seconds: f64, what: &str| {
@@ -169,8 +171,8 @@ fn llama_factory_tells_steps_by_its_clock() {
     assert_eq!(figures(&reading(&(line(5, 30.0, "loss") + &line(50, 90.0, "loss")))).0, None);
 }
 
-/// torchtune, `training/metric_logging.py:206`, `recipes/full_finetune_distributed.py:1083` and `training/memory.py:361`
-/// at bd2a0fc7, on the screen and in its file.
+/// torchtune, `training/metric_logging.py:206`, `recipes/full_finetune_distributed.py:1083` and
+/// `training/memory.py:361` at bd2a0fc7, on the screen and in its file.
 #[test]
 fn torchtune_has_peaks_of_each_step_and_a_step_by_its_bar() {
     let built = "INFO:torchtune.utils._logging:Memory stats after model init:\n\tCUDA peak memory active: 70.10 GiB\n\tCUDA peak memory alloc: 70.10 GiB\n\tCUDA peak memory reserved: 71.20 GiB\n";
@@ -209,8 +211,8 @@ fn olmo_core_tells_the_step_and_its_tokens_of_a_gpu() {
     assert!(says(&read, "active memory"));
 }
 
-/// nanochat, `scripts/base_train.py:411`, 427, 567 and 597 at 92d63d4e; times of a published run of 32,768 tokens a step
-/// (d12, 8 x 1024 tokens a micro-batch). Its evaluation has lines of its own and is not in `dt`.
+/// nanochat, `scripts/base_train.py:411`, 427, 567 and 597 at 92d63d4e; times of a published run of 32,768 tokens a
+/// step (d12, 8 x 1024 tokens a micro-batch). Its evaluation has lines of its own and is not in `dt`.
 #[test]
 fn nanochat_states_its_batch_in_tokens() {
     let mut log = String::from(
@@ -277,8 +279,8 @@ fn a_round_of_verl_is_no_step() {
     assert!(read.observation("").is_none() && says(&read, "27.63 GiB"), "{:?}", read.measured);
 }
 
-/// slime, `backends/megatron_utils/model.py:918` and `observability/train_metric_utils.py:401` at 624b824a: two steps of
-/// the optimizer a round, whose tokens are or are not those of the run.
+/// slime, `backends/megatron_utils/model.py:918` and `observability/train_metric_utils.py:401` at 624b824a: two steps
+/// of the optimizer a round, whose tokens are or are not those of the run.
 #[test]
 fn a_step_of_slime_is_taken_where_its_tokens_are_those_of_the_run() {
     let step = |step: u32| {

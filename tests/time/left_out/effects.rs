@@ -33,7 +33,8 @@ impl Class {
     }
 }
 
-/// An effect: its name, the classes that it is for, the constants that are held at a value, and what every run is without.
+/// An effect: its name, the classes that it is for, the constants that are held at a value, and what every run is
+/// without.
 type Effect = (&'static str, &'static [Class], &'static [(Constant, f64)], fn(&mut Run));
 
 /// Too short to matter.

@@ -187,10 +187,10 @@ fn is_anomaly_of_orders(less: &Evaluation, more: &Evaluation) -> bool {
     less.order != more.order && less.order.microbatches == more.order.microbatches && no_less(less) && no_less(more)
 }
 
-/// True if all that makes `less` longer is that gradients and gathered weights hide behind shorter passes, which may stand
-/// in a bubble: in the order of either its pipeline ends no later, optimizer and loader take no longer, and the rest takes
-/// no more than the passes of a rank are shorter. What is exposed grows by a second for a second of passes at most, so
-/// that behind passes as long as those of `more` its step is no longer.
+/// True if all that makes `less` longer is that gradients and gathered weights hide behind shorter passes, which may
+/// stand in a bubble: in the order of either its pipeline ends no later, optimizer and loader take no longer, and the
+/// rest takes no more than the passes of a rank are shorter. What is exposed grows by a second for a second of passes
+/// at most, so that behind passes as long as those of `more` its step is no longer.
 fn hides_behind_shorter_passes(less: &Evaluation, more: &Evaluation) -> bool {
     let pass = |of: &Evaluation, stage: usize| {
         let Durations { forward, backward_input, backward_weight, .. } = &of.durations;
@@ -212,10 +212,10 @@ fn hides_behind_shorter_passes(less: &Evaluation, more: &Evaluation) -> bool {
         && rest(less) - rest(more) <= shorter
 }
 
-/// True if work that a step has once makes `more` shorter, a step of more micro-batches: weights that are quantised for the
-/// first of them, gradients that ZeRO-2 reduces for a group of them. Ops have a share of it each, those of few
-/// micro-batches a larger one, also in the fill. Then no stage works less in all, and the order of `more`, replayed with ops
-/// as long as those of `less`, ends no sooner.
+/// True if work that a step has once makes `more` shorter, a step of more micro-batches: weights that are quantised for
+/// the first of them, gradients that ZeRO-2 reduces for a group of them. Ops have a share of it each, those of few
+/// micro-batches a larger one, also in the fill. Then no stage works less in all, and the order of `more`, replayed
+/// with ops as long as those of `less`, ends no sooner.
 fn spreads_what_a_step_has_once(less: &Evaluation, more: &Evaluation) -> bool {
     let work = |of: &Evaluation, stage: usize| {
         let Durations { forward, backward_input, backward_weight, .. } = &of.durations;
@@ -230,11 +230,11 @@ fn spreads_what_a_step_has_once(less: &Evaluation, more: &Evaluation) -> bool {
         && replayed.is_ok_and(|replayed| replayed >= less.report.step.time_s.0 * (1.0 - ROUNDING))
 }
 
-/// True if all that makes `less` longer is that its passes hide less of the messages that are cut into chunks: those hide
-/// behind products of the mean length of a stage's passes (of a third of its linears in each), so that longer gradients
-/// of the weights, as slow memory makes them, hide more in the passes that wait. Then no pass of `more` is shorter by
-/// more than that third grew, no stage works less in all, and neither order ends sooner with passes as long as those of
-/// either.
+/// True if all that makes `less` longer is that its passes hide less of the messages that are cut into chunks: those
+/// hide behind products of the mean length of a stage's passes (of a third of its linears in each), so that longer
+/// gradients of the weights, as slow memory makes them, hide more in the passes that wait. Then no pass of `more` is
+/// shorter by more than that third grew, no stage works less in all, and neither order ends sooner with passes as long
+/// as those of either.
 fn hides_chunks_behind_mean_products(less: &Evaluation, more: &Evaluation) -> bool {
     let linear = |of: &Evaluation, stage: usize| Clock::new(&of.scenario).stage(&of.scenario, stage).linear.0;
     let passes = |of: &Evaluation, stage: usize| {
@@ -293,7 +293,8 @@ fn hides_behind_the_host(less: &Evaluation, more: &Evaluation) -> bool {
         && launches(less) - launches(more) <= attention(more) - attention(less) + slack
 }
 
-/// True if the order alone makes `more` hold less than `less`: with as many micro-batches of each chunk in flight it does not.
+/// True if the order alone makes `more` hold less than `less`: with as many micro-batches of each chunk in flight it
+/// does not.
 fn holds_more_in_flight(less: &Evaluation, more: &Evaluation) -> bool {
     let peak = |of: &Evaluation, as_of: &Evaluation| estimate(&of.scenario, &as_of.loads).peak().1.0;
     less.order != more.order
@@ -305,8 +306,8 @@ fn holds_more_in_flight(less: &Evaluation, more: &Evaluation) -> bool {
 /// Bytes of blocks that an allocator holds over those that are used, at most (`memory::verdict::FRAGMENTATION`).
 const BLOCKS: f64 = 1.2;
 
-/// True if the shards of a higher stage of ZeRO are all that it holds more: where a rank has few layers, or keeps what it
-/// gathered, they stand beside the same tensors whole (PyTorch FSDP2 `_fsdp_param.py`: `sharded_param` stays while
+/// True if the shards of a higher stage of ZeRO are all that it holds more: where a rank has few layers, or keeps what
+/// it gathered, they stand beside the same tensors whole (PyTorch FSDP2 `_fsdp_param.py`: `sharded_param` stays while
 /// `unsharded_param` lives).
 fn shards_stand_beside_the_whole(less: &Evaluation, more: &Evaluation) -> bool {
     let copies = |name: &str| name.contains("second copy");
