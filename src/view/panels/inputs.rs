@@ -1,6 +1,7 @@
 //! The settings by their place among the inputs: the column, and the sheets of the others.
 
 use shardscope_core::run::registry::{FIELDS, Field, Group, Slot};
+use shardscope_core::run::{OneOf, Run};
 use std::sync::LazyLock;
 
 /// Settings of the column: key, short name, and what it is of.
@@ -17,6 +18,25 @@ pub const COLUMN: [(&str, &str, &str); 8] = [
 
 /// Settings of the sentence above the page.
 pub const SENTENCE: [&str; 6] = ["model", "gpus", "gpu", "seq_len", "global_batch", "stack"];
+
+/// Letters of the names in the sentence, from which on its layout has a line of its own. At 1,440 pixels the line has
+/// room for about as many beside the sizes.
+const LONG: usize = 64;
+/// Letters that the experts' size takes in the line.
+const EXPERTS: usize = 7;
+
+/// True if the names in the sentence of `run` leave no room for its layout in the same line. Numbers do not decide it,
+/// so that nothing moves while one is typed.
+pub fn is_long(run: &Run) -> bool {
+    let schedule = run.schedule.choice().label;
+    let software = run.stack.preset_row().choice.label;
+    let trained = run.adapter.method.map_or("all weights", |method| method.choice().label);
+    let names = [run.model.title().to_string(), run.gpu.title().to_string()];
+    let letters =
+        names.iter().map(String::as_str).chain([schedule, software, trained]).map(|name| name.chars().count());
+    let experts = if run.model.resolve().is_ok_and(|model| model.moe.is_some()) { EXPERTS } else { 0 };
+    letters.sum::<usize>() + experts > LONG
+}
 
 /// A part of a sheet: its title, and the fields that are in it unless a later part has them.
 pub type SheetPart = (&'static str, fn(&Field) -> bool);
@@ -108,6 +128,21 @@ mod tests {
         assert_eq!(found.first(), Some(&"rl.algorithm"));
         let all = FIELDS.iter().filter(|field| field.key.starts_with("rl.")).count();
         assert_eq!(found.len(), all);
+    }
+
+    /// The page as it opens has one line; `DualPipe` of DeepSeek-V3 in NeMo has two, whatever numbers are typed.
+    #[test]
+    fn names_alone_give_the_layout_a_line_of_its_own() {
+        assert!(!is_long(&Run::example()) && !is_long(&Run::default()));
+        let set = [("model", "deepseek-v3"), ("gpu", "h800-sxm-80gb"), ("stack", "megatron-2025")];
+        let set = set.into_iter().chain([("schedule", "dualpipe")]).collect::<Vec<_>>();
+        let long = Run::default().with_texts(&set).unwrap();
+        assert!(is_long(&long));
+        for (key, text) in [("gpus", "16384"), ("global_batch", "15360"), ("tp", "16"), ("pp", "64"), ("cp", "8")] {
+            for run in [&Run::example(), &long] {
+                assert_eq!(is_long(&run.with_texts(&[(key, text)]).unwrap()), is_long(run), "{key}");
+            }
+        }
     }
 
     /// "`LoRA`" is a method of adapters before it is a part of the keys of multi-head latent attention's ranks.

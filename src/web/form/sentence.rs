@@ -5,7 +5,7 @@ use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::node::markup::Node;
 use crate::view::panels::chosen::{Whose, chip};
-use crate::view::panels::inputs::SENTENCE;
+use crate::view::panels::inputs::{SENTENCE, is_long};
 use crate::view::panels::issues::line;
 use crate::view::panels::suggest::tight_sentence;
 use crate::web::browser::html::{flag, text, view_of};
@@ -61,11 +61,12 @@ pub(crate) fn sentence(state: State) -> AnyView {
     let along = move || state.along().map_or_else(Node::none, |notice| line(&notice));
     // The sentence leaves out a size of 1 and a model without experts; the column of settings has them.
     let hidden = |test: fn(&Run) -> bool| flag(move || state.run.with(test));
+    let long = Memo::new(move |_| state.run.with(is_long));
     let one_context = hidden(|run| run.cp == 1);
     let no_experts = hidden(|run| run.ep == 1 && run.model.resolve().is_ok_and(|model| model.moe.is_none()));
     let plain_objective = hidden(|run| run.objective.base == Run::default().objective.base);
     view! {
-        <div class="sentence" role="region" aria-label=say("The run in a sentence")>
+        <div class="sentence" class:long=long role="region" aria-label=say("The run in a sentence")>
             <span class="piece">{choice(state, "model", "Model preset")}</span>
             <span class="piece">
                 <span data-field="gpus">{field("gpus").map(|field| inline_input(state, field))}</span>
