@@ -25,8 +25,8 @@ pub(super) fn line(answer: Option<&Option<Certificate>>) -> Node {
 /// The reasons why no bound applies to a kind of order.
 const NO_BOUND: &str = "The schedule never drains, holds several copies of the weights, or its ranks exchange ops.";
 
-/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer its pipeline is at most than the
-/// shortest order that holds no more: the rest of the step is no part of it.
+/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer its pipeline is at most than
+/// the shortest order that holds no more: the rest of the step is no part of it.
 /// Another limit of memory, another split or several copies of the weights may give a shorter order.
 pub(crate) fn words(certificate: &Certificate) -> Message {
     let (held, ops) = (held(certificate), ops(certificate));
@@ -37,8 +37,8 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
     } else {
         let gap = show_at_most(certificate.gap);
         t!(
-            "◇ Its pipeline is within {gap} of the shortest order of these stages that holds as many activations, the \
-                backward {ops}",
+            "◇ Its pipeline is within {gap} of the shortest order of these stages that holds as many activations, \
+                the backward {ops}",
             gap,
             ops
         )

@@ -540,11 +540,18 @@ static DERIVATIONS: &[Derivation] = &[
             "DP replicas do so with other samples; s tokens a sequence.",
         ],
     ),
-    ("gain = 1 − T₂ / T₁", ["T₁ is the step before, T₂ after.", "T₂ / T₁ of the time is left.", "The rest is gained."]),
+    (
+        "gain = 1 − T₂ / T₁",
+        [
+            "T₁ is the step before the change, T₂ the step after it.",
+            "T₂ / T₁ of the time is left.",
+            "The rest is gained.",
+        ],
+    ),
     (
         "gain = T₁ / T₂",
         [
-            "T₁ is the step before, T₂ after.",
+            "T₁ is the step before the change, T₂ the step after it.",
             "In the time of one step before, T₁ / T₂ steps are done after.",
             "So throughput grows by that factor.",
         ],

@@ -402,6 +402,7 @@ fn hanayo(dials: &Dials) -> Live {
 fn dualpipe(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::DualPipe, dials);
+    let of_pairs = share(p - 2, 3 * m + p - 2);
     Live::of([
         t!("With experts on many nodes, a forward pass waits for messages as long as it computes. DualPipe feeds \
                 micro-batches from both ends. In the middle a rank runs a forward and a backward pass as a pair, \
@@ -411,7 +412,7 @@ fn dualpipe(dials: &Dials) -> Live {
             copies = copies(now.as_ref())
         ),
     ])
-    .formula("bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))", share(p - 2, 3 * m + p - 2))
+    .formula("bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))", of_pairs)
     .note(t!(
         "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a \
             real run are the messages, which this picture leaves out."
