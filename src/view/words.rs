@@ -66,9 +66,16 @@ fn within_sentence(verdict: Verdict, may_run_out: bool) -> &'static str {
     }
 }
 
-/// The verdict on two reports of one verdict within a sentence.
-pub fn said_of_both(memory: &Memory) -> Message {
+/// [`said`] of `run`: what its software does not run is not said to fit.
+pub fn said_of_run(run: &Run, memory: &Memory) -> &'static str {
+    let is_run = memory.verdict != Verdict::Fits || why_unable(run).is_none();
+    if is_run { said(memory) } else { "would fit" }
+}
+
+/// The verdict on two runs, of which [`said_of_run`] says the same, within a sentence.
+pub fn said_of_both(run: &Run, memory: &Memory) -> Message {
     match memory.verdict {
+        Verdict::Fits if why_unable(run).is_some() => t!("both would fit"),
         Verdict::Fits => t!("both fit"),
         Verdict::Tight if memory.may_run_out() => t!("both may run out of memory"),
         Verdict::Tight => t!("both are tight"),

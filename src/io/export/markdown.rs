@@ -174,7 +174,7 @@ fn splits(evaluation: &Evaluation) -> String {
             &uneven::short(&split.layers),
             &show_seconds(split.step_s()),
             &MemoryUnit::Gib.show(memory.peak_bytes),
-            words::outlook(&split.evaluation.report.memory.peak()),
+            uneven::of_split(split),
         ])
     });
     let head = ["split", "layers", "step", "fullest GPU", ""];

@@ -679,13 +679,16 @@ mod tests {
         for cell in drawn(&timeline, view, 700.0) {
             columns.entry((cell.row, cell.x.to_bits())).or_default().push(cell);
         }
+        let mut most: f64 = 0.0;
         for cells in columns.values() {
             assert!(cells.iter().all(|cell| cell.op.is_none()) && cells[0].band.0 == 0.0, "{cells:?}");
             assert!(cells.windows(2).all(|pair| (pair[0].band.1 - pair[1].band.0).abs() < 1e-9), "{cells:?}");
             let [from, to] = [cells[0].x, cells[0].x + cells[0].width].map(|x| view.time(x, 700.0));
             let idle = 1.0 - added_up(&timeline.ranks[cells[0].row], from, to).iter().sum::<f64>() / (to - from);
             assert!((cells[cells.len() - 1].band.1 - (1.0 - idle)).abs() < 1e-6, "{idle}: {cells:?}");
+            most = most.max(idle);
         }
+        assert!(columns.len() >= timeline.ranks.len() && most > 0.01, "{} columns, idle {most}", columns.len());
     }
 
     /// 64 ranks and 128 micro-batches, as a card of a schedule and as the first screen draw them: the steady state is a

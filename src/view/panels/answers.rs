@@ -229,7 +229,7 @@ fn uneven_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
 }
 
 /// Kinds of GPUs that are offered besides the one that is taken, at most.
-const OTHERS: usize = 3;
+const OTHERS: usize = 4;
 
 /// Where `typed` names the GPU by its memory alone, the settings of `action` on the other kinds that have as much: each
 /// says so, and how many more there are.
@@ -244,10 +244,14 @@ fn of_same_size(run: &Run, typed: &str, action: &Action) -> Vec<(Action, Message
         };
         let set: Vec<_> = set.iter().map(to).collect();
         let settings = said(&set, &run.with_texts(&set)?)?;
-        let title = if at + 1 == OTHERS && more > 0 {
-            t!("Another kind with as much memory: {settings} ({more} more kinds have it)", settings, more)
-        } else {
-            t!("Another kind with as much memory: {settings}", settings)
+        let title = match more {
+            1 if at + 1 == OTHERS => {
+                t!("Another kind with as much memory: {settings} (1 more kind has it)", settings)
+            }
+            2.. if at + 1 == OTHERS => {
+                t!("Another kind with as much memory: {settings} ({more} more kinds have it)", settings, more)
+            }
+            _ => t!("Another kind with as much memory: {settings}", settings),
         };
         let action = if matches!(action, Action::Name(_)) { Action::Name(set) } else { Action::Apply(set) };
         Some((action, title))

@@ -1,10 +1,10 @@
 //! Origin of the layout: chosen by the search under the present settings, or where else it is from; and changes that
 //! would do where nothing fits.
 
-use super::suggest::sets;
 use crate::prelude::*;
 use crate::words;
 use shardscope_core::advice::fit::label;
+use shardscope_core::diagnose::differences as settings_in_words;
 use shardscope_core::issue::{Fix, Issue};
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
@@ -287,8 +287,8 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
 fn buttons(failure: &Failure) -> Vec<Node> {
     let button = |choice: &LadderChoice, words: Message| {
         let title = t!(
-            "{settings}: {peak}; or the fastest layout that fits, which is chosen after the press",
-            settings = sets(&choice.run, &failure.run),
+            "A layout for it is known: {settings}, {peak}. The press chooses the fastest that fits.",
+            settings = Message::joined(", ", settings_in_words(&choice.run, &failure.run)),
             peak = MemoryUnit::Gib.show(choice.figures.peak.bytes)
         );
         apply("fix", asked(&failure.run, &choice.run), title, words)

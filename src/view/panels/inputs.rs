@@ -31,9 +31,12 @@ pub fn is_long(run: &Run) -> bool {
     let schedule = run.schedule.choice().label;
     let software = run.stack.preset_row().choice.label;
     let trained = run.adapter.method.map_or("all weights", |method| method.choice().label);
+    // The usual objective is not named.
+    let is_usual = run.objective.base == Run::default().objective.base;
+    let objective = if is_usual { "" } else { run.objective.named().choice().label };
     let names = [run.model.title().to_string(), run.gpu.title().to_string()];
-    let letters =
-        names.iter().map(String::as_str).chain([schedule, software, trained]).map(|name| name.chars().count());
+    let names = names.iter().map(String::as_str).chain([schedule, software, trained, objective]);
+    let letters = names.map(|name| name.chars().count());
     let experts = if run.model.resolve().is_ok_and(|model| model.moe.is_some()) { EXPERTS } else { 0 };
     letters.sum::<usize>() + experts > LONG
 }
@@ -137,7 +140,7 @@ mod tests {
         let set = [("model", "deepseek-v3"), ("gpu", "h800-sxm-80gb"), ("stack", "megatron-2025")];
         let set = set.into_iter().chain([("schedule", "dualpipe")]).collect::<Vec<_>>();
         let long = Run::default().with_texts(&set).unwrap();
-        assert!(is_long(&long));
+        assert!(is_long(&long) && is_long(&Run::example().with_texts(&[("objective", "distillation")]).unwrap()));
         for (key, text) in [("gpus", "16384"), ("global_batch", "15360"), ("tp", "16"), ("pp", "64"), ("cp", "8")] {
             for run in [&Run::example(), &long] {
                 assert_eq!(is_long(&run.with_texts(&[(key, text)]).unwrap()), is_long(run), "{key}");

@@ -12,7 +12,7 @@ use crate::views::PanelsTab;
 use crate::words;
 use shardscope_core::diagnose::differences as settings_in_words;
 use shardscope_core::pipeline::release::needed_release;
-use shardscope_core::report::{report, work};
+use shardscope_core::report::{Peak, report, work};
 use shardscope_core::rl::{TOLD_APART, predict};
 use shardscope_core::run::Recompute;
 use shardscope_core::run::follow::following;
@@ -378,8 +378,7 @@ fn tight_clause(evaluation: &Evaluation, searched: &SearchProgressShown, unit: M
     let usable = unit.show(evaluation.report.memory.capacity_bytes);
     let [least, most] = [least, most].map(|percent| show_gain(percent / 100.0));
     let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
-    // Of a run that is tight itself they are not worse.
-    let own_tight = evaluation.report.memory.overall() == Verdict::Tight;
+    let own_tight = are_as_tight(&evaluation.report.memory.peak(), tight);
     Some(match tight.len() {
         1 if own_tight => t!("1 layout that is tight, as this run is, takes {range} % less time", range),
         count if own_tight => {
@@ -390,9 +389,22 @@ fn tight_clause(evaluation: &Evaluation, searched: &SearchProgressShown, unit: M
     })
 }
 
-/// What is said of faster layouts that may run out, as a sentence, for the title of what is chosen.
+/// True if the `tight` layouts are no nearer to running out than a run with this `peak`, which is tight itself.
+pub(super) fn are_as_tight(peak: &Peak, tight: &[Better]) -> bool {
+    let may_run_out = tight.iter().any(|better| better.figures.peak.may_run_out());
+    peak.overall == Verdict::Tight && (peak.may_run_out() || !may_run_out)
+}
+
+/// What is said of faster layouts that may run out, in sentences, for the title of what is chosen.
 pub fn tight_sentence(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Option<Message> {
-    tight_clause(evaluation, searched, unit).map(|tight| t!("{tight}.", tight))
+    let tight = tight_clause(evaluation, searched, unit)?;
+    let limit = searched.rl_step.is_none().then(|| limit_of_gains(&evaluation.scenario.run));
+    Some(Message::joined(" ", std::iter::once(t!("{tight}.", tight)).chain(limit)))
+}
+
+/// From which gain on layouts of `run` can be told apart.
+fn limit_of_gains(run: &Run) -> Message {
+    t!("Gains below {tie} % cannot be told apart.", tie = show_gain(least_told(run)))
 }
 
 /// "Of 41,163 layouts none that fits is known to be faster; 2 layouts take 12 to 30 % less time but may need more than
@@ -413,10 +425,7 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, tight: M
     } else {
         t!("Of {evaluated} layouts none that fits is known to be faster; {tight}.", evaluated, tight)
     };
-    let apart = searched.rl_step.is_none().then(|| {
-        let tie = show_gain(least_told(&evaluation.scenario.run));
-        t!("Gains below {tie} % cannot be told apart.", tie)
-    });
+    let apart = searched.rl_step.is_none().then(|| limit_of_gains(&evaluation.scenario.run));
     let limit = searched.partial.then(|| t!("The search ended at its limit of work."));
     Message::joined(" ", std::iter::once(said).chain(apart).chain(limit))
 }
@@ -454,7 +463,7 @@ fn published_button((one, run): &PublishedAlike) -> Node {
 }
 
 /// Tight layouts that are shown.
-const MOST_TIGHT: usize = 4;
+pub(super) const MOST_TIGHT: usize = 4;
 
 /// What a card proposes in place of `own`: its title.
 pub fn name(better: &Better, own: &Run) -> Message {
@@ -1441,11 +1450,14 @@ mod tests {
         let clause = format!("takes {saved} % less time but may need more than");
         assert!(cards.contains(&clause) && cards.contains(published.name), "{cards}");
         assert!(pill.contains("chosen for you") && pill.contains(&clause), "{pill}");
-        assert!(
-            plan.contains("Less time, but may need more than the GPU has:")
-                && plan.contains(&show_seconds(after.step.time_s)),
-            "{plan}"
-        );
+        // A gain that cannot be told apart is not said without that.
+        let limit = format!("gains below {} % cannot be told apart", show_gain(least_told(&choice.run)));
+        let is_told = words::is_told(&choice.run, before.step.time_s / after.step.time_s);
+        for text in [&pill, &plan] {
+            assert!(is_told || text.to_lowercase().contains(&limit), "{limit}: {text}");
+        }
+        let head = ", but may need more than the GPU has:";
+        assert!(plan.contains(head) && plan.contains(&show_seconds(after.step.time_s)), "{plan}");
         let lost = show_gain(before.step.time_s / after.step.time_s - 1.0);
         assert!(ran_pill.contains(&format!("surely fits, {lost} % more time")), "{ran_pill}");
         assert!(!ran_cards.contains("that was published:"), "{ran_cards}");

@@ -5,9 +5,9 @@ use crate::charts::strips::strips;
 use crate::node::figure::Scope;
 use crate::node::markup::document;
 use crate::panels::strip::keeping_budget;
-use crate::panels::suggest::brief;
+use crate::panels::suggest::{brief, sets};
 use crate::prelude::*;
-use crate::words::{outlook, said_of, untold};
+use crate::words::{said_of, untold, verdict_of};
 use shardscope_core::advice::{BalancedSplits, LayerSplit, balance, is_told, pipeline_that_gains, tower_off};
 use shardscope_core::report::{Pair, SplitOrigin};
 use shardscope_core::source::UNEVEN_PP;
@@ -119,7 +119,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         .figures("step", |split| show_seconds(split.step_s()))
         .figures("against even", |split| speed(split, even))
         .figures("fullest GPU", |split| unit.show(split.evaluation.report.memory.peak_bytes))
-        .column("memory", |split| outlook(&split.evaluation.report.memory.peak()))
+        .column("memory", |split| of_split(split))
         .column("", |split| choose(split))
         .marked(|split| is_own(split))
         .table("Splits of the layers");
@@ -135,8 +135,14 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     ])
 }
 
-/// Of a layout in which no split gains what can be told: how long its ranks idle, which is all that a split could gain,
-/// and the pipeline in which one gains most, a press away. Nothing where a split gains, or was measured.
+/// The verdict on the run with `split`.
+pub fn of_split(split: &LayerSplit) -> &'static str {
+    verdict_of(&split.evaluation.scenario.run, &split.evaluation.report.memory.peak()).2
+}
+
+/// Of a layout in which no split is faster by what can be told: how long its ranks idle, which is all that a split
+/// could save, and the pipeline in which one saves most, a press away. Nothing where a split is faster, or was
+/// measured.
 fn gains_elsewhere(balance: &BalancedSplits, evaluation: &Evaluation) -> Node {
     let run = &evaluation.scenario.run;
     let (Some(even), Some(best)) = (balance.of(SplitOrigin::Even), balance.of(SplitOrigin::Best)) else {
@@ -147,8 +153,10 @@ fn gains_elsewhere(balance: &BalancedSplits, evaluation: &Evaluation) -> Node {
     }
     let idle = show_percent(evaluation.report.pipeline.bubble_fraction);
     let idle = Scope::run().says("pipeline.bubble_fraction", idle);
-    let here =
-        t!("In this layout no split gains what can be told: its ranks idle {idle} of the pipeline's time.", idle);
+    let here = t!(
+        "No split of the layers is faster here by what can be told: ranks idle {idle} of the pipeline's time.",
+        idle
+    );
     with_gaining(here, evaluation)
 }
 
@@ -161,8 +169,8 @@ fn with_gaining(here: Message, evaluation: &Evaluation) -> Node {
     let (of_best, of_even) = (Scope::of(&found.run, Some(run)), Scope::of(&found.even, Some(run)));
     let own = Scope::run().says("step.time_s", show_seconds(evaluation.report.step.time_s));
     let there = t!(
-        "In {layout} other layers a stage gain: {layers} take {time} instead of {even}, {less} less. This layout takes \
-            {own}.",
+        "In {layout} an uneven split is faster: {layers} take {time}, {less} less than the {even} of equal stages. \
+            This layout takes {own}.",
         layout = brief(&found.even, run),
         layers = short(found.run.stage_layers.as_deref().unwrap_or_default()),
         time = of_best.says("step.time_s", show_seconds(found.best_s)),
@@ -170,8 +178,8 @@ fn with_gaining(here: Message, evaluation: &Evaluation) -> Node {
         less = of_best.says("step.time_s, less than even", show_percent(1.0 - found.best_s / found.even_s)),
         own
     );
-    let name = brief(&found.run, run);
-    let take = load("", &keeping_budget(run, found.run.clone()), name, &[text("Use")]);
+    let taken = keeping_budget(run, found.run.clone());
+    let take = load("", &taken, sets(&taken, run), &[text("Use")]);
     el("p", &[("class", "muted")], &[inline(here), text(" "), inline(there), text(" "), take])
 }
 
@@ -293,7 +301,7 @@ mod tests {
         assert!(!words("llama-3.1-8b").contains("vision tower"));
     }
 
-    /// Where no split gains what can be told the page says how long the ranks idle, as the report has it, and the
+    /// Where no split is faster by what can be told the page says how long ranks idle, as the report has it, and the
     /// press leads to a run whose uneven split gains beyond the limit over its even one.
     #[test]
     fn a_layout_in_which_no_split_gains_says_where_one_does() {
@@ -308,7 +316,7 @@ mod tests {
         let view = picture(&own, MemoryUnit::Gib);
         let html = view.to_html().replace("&#39;", "'");
         let idle = show_percent(own.report.pipeline.bubble_fraction);
-        let idles = html.contains(&format!("its ranks idle {idle} of the pipeline's time"));
+        let idles = html.contains(&format!(" ranks idle {idle} of the pipeline's time"));
         assert!(if pp == "1" { html.contains("nothing to balance") } else { idles }, "{html}");
         let actions = view.actions();
         let loaded: Vec<&Run> = actions

@@ -226,7 +226,7 @@ fn step(state: State, field: &'static Field, draft: RwSignal<Option<Draft>>, up:
     if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
         draft.set(None);
         state.note_text(field, None);
-        state.run.set(run);
+        take(state, field, run);
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod worded;
 use crate::core::run::registry::{FIELDS, Field, Group, Slot, field};
 use crate::core::t;
 use crate::io::dialect::{is_called, is_name_of};
-use crate::view::node::markup::{Node, el, inline, leaf};
+use crate::view::node::markup::{Action, Node, el, inline, link_button, text as said_text};
 use crate::view::panels::answers::{EXAMPLES, answers};
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
@@ -24,7 +24,6 @@ use crate::web::document::shortcuts::to_suggestions;
 use crate::web::form::field::{field_row, named_row};
 use crate::web::state::State;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 
 /// Opens the sheet of the field with this key, unless the column has it.
 pub(crate) fn reveal(state: State, key: &str) {
@@ -70,13 +69,6 @@ pub(crate) fn Form() -> impl IntoView {
         list(fault.as_slice())
     });
     let on_paper = view_of(move || state.run.with(of_sheets));
-    let open_shape = move |event: web_sys::MouseEvent| {
-        let target: Option<web_sys::Element> = event.target().and_then(|target| target.dyn_into().ok());
-        if target.is_some_and(|target| target.tag_name() == "BUTTON") {
-            panels.sheet.set(Some(MODEL_SHEET));
-            request_animation_frame(move || panels.search.set(String::new()));
-        }
-    };
     view! {
         <div class="find-row">
             <input
@@ -102,9 +94,7 @@ pub(crate) fn Form() -> impl IntoView {
         </div>
         {FIELDS.iter().map(|field| found_row(field, true)).collect_view()}
         {FIELDS.iter().map(|field| found_row(field, false)).collect_view()}
-        <div on:click=open_shape>
-            {nodes("part-of-model", move || panels.search.with(|words| part_of_model(words)))}
-        </div>
+        {nodes("part-of-model", move || panels.search.with(|words| part_of_model(words)))}
         <p class="muted" hidden=flag(any)>{say("No setting is called that.")}</p>
         {move || (!searches.get()).then(|| view! {
             <ul class="elsewhere" aria-live="polite" use:patched=elsewhere></ul>
@@ -119,17 +109,15 @@ pub(crate) fn Form() -> impl IntoView {
     }
 }
 
-/// The sheet with the shape of the model.
-const MODEL_SHEET: usize = 0;
-
 /// What a search for a part of the model's configuration says below the model, which is found for it.
 fn part_of_model(words: &str) -> Node {
     let name = words.trim();
     if name.to_ascii_lowercase().contains("model") || !is_name_of("model", name) {
         return Node::none();
     }
-    let said = t!("Programs read {name} as a part of the model. ", name = name.to_owned());
-    el("p", &[("class", "muted")], &[inline(said), leaf("button", "link", "Open its shape")])
+    let said = t!("Programs read {name} as a part of the model.", name = name.to_owned());
+    let open = link_button("Open its shape").on(Action::Focus("model.hidden"));
+    el("p", &[("class", "muted")], &[inline(said), said_text(" "), open])
 }
 
 /// True if the words of a search are all in what is said of `field`, or in what programs call it.

@@ -47,11 +47,8 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
             t!("{bytes_apart} more memory on its fullest GPU", bytes_apart)
         }
     };
-    let fits = if words::said(&a.memory) == words::said(&b.memory) {
-        words::said_of_both(&a.memory)
-    } else {
-        t!("B {b}, A {a}", b = words::said(&b.memory), a = words::said(&a.memory))
-    };
+    let [of_a, of_b] = [(run, a), (other, b)].map(|(run, report)| words::said_of_run(run, &report.memory));
+    let fits = if of_a == of_b { words::said_of_both(run, &a.memory) } else { t!("B {b}, A {a}", b = of_b, a = of_a) };
     let both = t!("B {time} and {memory}; {fits}.", time, memory, fits);
     Message::joined(" ", std::iter::once(both).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
 }

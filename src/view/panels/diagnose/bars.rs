@@ -177,7 +177,7 @@ fn line(label: &'static str, whole: f64, inside: &[Node]) -> Node {
     let cells = [
         leaf("b", "", label),
         el("span", &[("class", "track")], inside),
-        whole_of(label, amount("whole", &show_seconds(Seconds(whole)))),
+        whole_of(amount("whole", &show_seconds(Seconds(whole))), label == PREDICTED),
     ];
     el("div", &[("class", "pair-row")], &cells)
 }
@@ -185,13 +185,9 @@ fn line(label: &'static str, whole: f64, inside: &[Node]) -> Node {
 /// Label of the bar of the prediction.
 const PREDICTED: &str = "Predicted";
 
-/// Marks the whole of the bar `label`.
-fn whole_of(label: &str, shown: Node) -> Node {
-    if label == PREDICTED {
-        shown.reports("step.time_s", &Scope::compared())
-    } else {
-        shown.reports("step", &Scope::files())
-    }
+/// Marks the whole of what was measured, or `is_predicted`.
+fn whole_of(shown: Node, is_predicted: bool) -> Node {
+    if is_predicted { shown.reports("step.time_s", &Scope::compared()) } else { shown.reports("step", &Scope::files()) }
 }
 
 /// The field of a part, measured or predicted.
@@ -264,10 +260,10 @@ fn table(found: &Diagnosis, rows: &[BarRow], whole: f64) -> Node {
     let mut total = vec![
         leaf("td", "", label),
         leaf("td", "both", ""),
-        whole_of("", leaf("td", "", verbatim(seconds_of(found.window_ns)))),
+        whole_of(leaf("td", "", verbatim(seconds_of(found.window_ns))), false),
     ];
     if let Some(predicted) = found.predicted_s {
-        total.push(whole_of(PREDICTED, leaf("td", "", verbatim(show_seconds(Seconds(predicted))))));
+        total.push(whole_of(leaf("td", "", verbatim(show_seconds(Seconds(predicted)))), true));
         let more = leaf("td", "", verbatim(signed(whole - predicted)));
         total.push(more.reports("beyond the prediction, signed", &Scope::files()));
     }

@@ -255,6 +255,7 @@ mod tests {
     /// have it, each at its place in the search.
     #[test]
     fn filters_offer_what_the_software_runs() {
+        let (mut presses, mut names) = (0, 0);
         for stack in STACKS.iter().filter(|stack| stack.abilities().pipeline) {
             let run = Run { gpus: 8, global_batch: 16, ..Run::default() }.with_texts(&[("stack", stack.choice.id)]);
             let mut query = PlanQuery::search(&run.unwrap());
@@ -268,13 +269,16 @@ mod tests {
             for press in panel.presses() {
                 let Press::Panel(PanelAction::Plan(PlanCommand::Filter(axis, value))) = press else { continue };
                 assert!(axis.values(&axes).contains(value), "{}: {axis:?} {value}", stack.choice.id);
+                presses += usize::from(*axis == LayoutAxis::Schedule);
             }
             let html = panel.to_html();
             for row in SCHEDULES {
                 let is_offered = html.contains(&format!(">{}</button>", row.kind.choice().label));
                 assert!(!is_offered || row.is_run_by(stack), "{}: {:?}", stack.choice.id, row.kind);
+                names += usize::from(is_offered);
             }
         }
+        assert!(presses > 0 && names > 0, "{presses} {names}");
     }
 
     #[test]

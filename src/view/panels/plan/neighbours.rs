@@ -2,7 +2,7 @@
 
 use super::controls::PlanView;
 use crate::node::figure::Scope;
-use crate::panels::suggest::{batch_words, brief};
+use crate::panels::suggest::{MOST_TIGHT, are_as_tight, batch_words, brief};
 use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::Gain;
@@ -10,9 +10,6 @@ use shardscope_core::search::filter::LayoutAxis;
 use shardscope_core::search::neighbours::Neighbour;
 use shardscope_core::search::{Figures, FoundLayout, LayoutPlace, is_told, least_told, main_loss};
 use shardscope_core::units::show_gain;
-
-/// Faster layouts that are tight which are named at most.
-const MOST_TIGHT: usize = 4;
 
 /// The value that a neighbour has, as titles of layouts name it; none where there is no such layout at all.
 fn name(one: &Neighbour) -> Option<Message> {
@@ -122,10 +119,16 @@ pub(crate) fn neighbours(view: &PlanView) -> Node {
         let less = scope.says("step.time_s, less", show_percent(1.0 - better.figures.time_s / own.figures.time_s));
         t!("{layout} ({known})", layout = brief(&better.run, run), known = t!("{time}, {less} less", time, less))
     });
-    let tight_head = if own.figures.peak.overall == Verdict::Tight {
-        t!("Less time, and tight as this layout is:")
-    } else {
-        t!("Less time, but may need more than the GPU has:")
+    let tight = &view.result.betters.tight;
+    let tight_head = match (are_as_tight(&own.figures.peak, tight), tight.iter().any(|one| one.gain == Gain::Equal)) {
+        (true, false) => t!("Less time, and tight as this layout is:"),
+        (true, true) => {
+            t!("Less time (gains below {tie} % cannot be told apart), and tight as this layout is:", tie = &tie)
+        }
+        (false, false) => t!("Less time, but may need more than the GPU has:"),
+        (false, true) => {
+            t!("Less time (gains below {tie} % cannot be told apart), but may need more than the GPU has:", tie = &tie)
+        }
     };
     let faster_tight: Vec<Message> = of_time.take(MOST_TIGHT).collect();
     let batch = view.result.betters.list.iter().find(|better| better.gain == Gain::Batch);
