@@ -422,8 +422,7 @@ fn host_pause(found: &Found) -> Words {
     let pauses = found.parts.gaps.get(&GapReason::HostPause).copied().unwrap_or_default();
     let longest = seconds_of_files("longest pause", (pauses.longest.1 - pauses.longest.0) as f64 * 1e-9);
     let evidence = t!(
-        "Pauses of more than 10 ms: {count}, the longest {longest}; in {silent} of them no call of the CPU \
-            begins.",
+        "Pauses of more than 10 ms: {count}, the longest {longest}. During {silent} of them the CPU starts no call.",
         count = pauses.count,
         longest,
         silent = pauses.silent

@@ -270,6 +270,10 @@ const UNKNOWN: f64 = 0.1;
 /// Settings of `run` that are not those of `other`, with their values.
 pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
     let setting = |(key, value): (String, String)| {
+        // What is written whole, as software is where a part of it differs, has the base of both.
+        if field(&key).is_some_and(|field| field.text(run) == field.text(other)) {
+            return None;
+        }
         // A model or GPU of its own has its sizes as fields of their own.
         if value.is_empty() && (key == "model" || key == "gpu" || key.strip_suffix(".base").is_some()) {
             return None;

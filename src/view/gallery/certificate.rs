@@ -37,8 +37,7 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
     } else {
         let gap = show_at_most(certificate.gap);
         t!(
-            "◇ Its pipeline is within {gap} of the shortest order of these stages that holds as many activations, \
-                the backward {ops}",
+            "◇ Within {gap} of the shortest pipeline with these stages and as many activations, the backward {ops}",
             gap,
             ops
         )

@@ -21,7 +21,7 @@ pub const SENTENCE: [&str; 6] = ["model", "gpus", "gpu", "seq_len", "global_batc
 
 /// Letters of the names in the sentence, from which on its layout has a line of its own. At 1,440 pixels the line has
 /// room for about as many beside the sizes.
-const LONG: usize = 64;
+const LONG: usize = 61;
 /// Letters that the experts' size takes in the line.
 const EXPERTS: usize = 7;
 
@@ -141,6 +141,9 @@ mod tests {
         let set = set.into_iter().chain([("schedule", "dualpipe")]).collect::<Vec<_>>();
         let long = Run::default().with_texts(&set).unwrap();
         assert!(is_long(&long) && is_long(&Run::example().with_texts(&[("objective", "distillation")]).unwrap()));
+        // As wide as the page as it opens, and two letters more.
+        let larger = [("model", "llama-3.1-405b"), ("stack", "megatron-2025")];
+        assert!(is_long(&Run::default().with_texts(&larger).unwrap()));
         for (key, text) in [("gpus", "16384"), ("global_batch", "15360"), ("tp", "16"), ("pp", "64"), ("cp", "8")] {
             for run in [&Run::example(), &long] {
                 assert_eq!(is_long(&run.with_texts(&[(key, text)]).unwrap()), is_long(run), "{key}");

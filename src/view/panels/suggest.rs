@@ -183,7 +183,7 @@ pub(super) fn sets(run: &Run, own: &Run) -> Message {
 }
 
 /// More GPUs than the Run has: no layout fits on its own as it is set.
-const MORE_GPUS: &str = "Fewest GPUs with these settings";
+const MORE_GPUS: &str = "Fewest GPUs in another layout";
 
 /// Words of a gain, and the colour that it has in the pictures; `is_one`: a single setting changes; `is_more`: on more
 /// GPUs than the Run has.
@@ -306,7 +306,7 @@ const FOLLOW: [&str; 2] = ["global_batch", "host_memory_gib"];
 /// Cards in a row.
 const CARDS: usize = 3;
 
-/// "Fewest GPUs with these settings: 64 GPUs with TP 8 · PP 4, fits, 49.8 GiB, a step takes 171 s."
+/// "Fewest GPUs in another layout: 64 GPUs with TP 8 · PP 4, fits, 49.8 GiB, a step takes 171 s."
 fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let (own, figures) = (&evaluation.scenario.run, &better.figures);
     let scope = Scope::of(&better.run, Some(own));

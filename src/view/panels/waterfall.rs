@@ -159,10 +159,16 @@ fn track(evaluation: &Evaluation, row: &WaterfallRow, start: f64, share: f64) ->
     } else {
         ("after", format!("right:0;{}", percent("left", end)))
     };
-    let note = note(evaluation, row.3[0], share);
+    let note = note(evaluation, longest_of(&evaluation.report.step, row), share);
     let words = el("em", &[("class", side), ("style", &place)], &[text(note)]);
     let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
     el("span", &[("class", "track")], &inside)
+}
+
+/// The part of `row` that takes the most of its time; the first where none takes any.
+fn longest_of(step: &Step, row: &WaterfallRow) -> PartKind {
+    let seconds = |kind: PartKind| step.parts.iter().find(|part| part.kind == kind).map_or(0.0, |part| part.seconds.0);
+    row.3.iter().copied().fold(row.3[0], |longest, kind| if seconds(kind) > seconds(longest) { kind } else { longest })
 }
 
 /// The origin of a part's time.
@@ -232,6 +238,22 @@ mod tests {
             let rows = ROWS.iter().filter(|row| row.3.contains(&part.kind));
             assert_eq!(rows.count(), 1, "{:?} needs a row of the waterfall", part.kind);
         }
+    }
+
+    /// Context-parallel messages inside the node, those of experts between nodes: what is said of the row of both is of
+    /// the longer ones.
+    #[test]
+    fn the_row_of_two_parts_says_where_the_longer_one_is_from() {
+        let set = [("model", "deepseek-v3"), ("gpu", "h800-sxm-80gb"), ("gpus", "2048"), ("cp", "2"), ("ep", "256")];
+        let run = Run::default().with_texts(&set).unwrap();
+        let own = evaluate(&run.with_texts(&[("tp", "2"), ("pp", "4"), ("global_batch", "4096")]).unwrap()).unwrap();
+        let exposed = |kind| own.report.step.parts.iter().find(|part| part.kind == kind).unwrap().seconds;
+        let link = |traffic| own.report.overlap.iter().find(|row| row.traffic == traffic).unwrap().link;
+        assert!(exposed(PartKind::ExposedEp) > exposed(PartKind::ExposedCp));
+        assert_eq!([link(Traffic::Cp), link(Traffic::Ep)], [Link::Intra, Link::Inter]);
+        let html = waterfall(&own).to_html();
+        let row = html.split("Exposed CP, EP").nth(1).and_then(|rest| rest.split("</em>").next()).unwrap();
+        assert!(row.ends_with("over the network"), "{row}");
     }
 
     /// Bars follow each other, and the last ends where the step ends.

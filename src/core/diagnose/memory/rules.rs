@@ -657,12 +657,16 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
     let (change, set) = fitting.next().map_or((None, Vec::new()), |(change, set)| (Some(change), set));
     let others = fitting.collect();
     // Of a run that is not known nothing can be computed.
-    let change = change.or_else(|| {
-        run.is_none().then(|| {
+    let change = change.or_else(|| match run {
+        Some(_) if by_prediction => {
+            Some(t!("none that was tried makes the run fit on its GPUs; the cards of Run look at more GPUs as well"))
+        }
+        Some(_) => None,
+        None => Some({
             t!("a micro-batch of 1, full recomputation, states sharded over data-parallel ranks, or more tensor or \
                     pipeline ranks. Set the run that failed on Run, with its micro-batch, recomputation and \
                     attention: then each is computed")
-        })
+        }),
     });
     let hypothesis = Hypothesis::new(CauseId::NeverFitted, weight, missing, evidence, change);
     all.push(Hypothesis { set, others, ..hypothesis });

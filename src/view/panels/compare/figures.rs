@@ -53,8 +53,8 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
     Message::joined(" ", std::iter::once(both).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
 }
 
-/// The component and the tensor that differ most on the fullest GPUs: "The largest difference in memory: activations,
-/// +17.0 GiB; of one tensor: layers, gradients, +9.7 GiB."
+/// The component and the tensor that differ most on the fullest GPUs: "Memory differs most in activations: +17.0 GiB;
+/// among tensors, most in gradients of layers: +9.7 GiB."
 fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
     let (a, b) = (a.fullest()?, b.fullest()?);
     let pairs = a.components().into_iter().zip(b.components());
@@ -70,14 +70,14 @@ fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
     let tensor = differing([a, b]).into_iter().next();
     Some(match tensor.filter(|tensor| unit.printed(tensor.bytes[0]) != unit.printed(tensor.bytes[1])) {
         Some(tensor) => t!(
-            "The largest difference in memory: {component}, {change}; of one tensor: {tensor}, {of}, {part}.",
+            "Memory differs most in {component}: {change}; among tensors, most in {of} of {tensor}: {part}.",
             component,
             change,
             tensor = tensor.name,
             of = tensor.component.name(),
             part = shown(tensor.bytes[0], tensor.bytes[1])
         ),
-        None => t!("The largest difference in memory: {component}, {change}.", component, change),
+        None => t!("Memory differs most in {component}: {change}.", component, change),
     })
 }
 

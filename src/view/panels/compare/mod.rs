@@ -279,8 +279,8 @@ mod tests {
     fn the_sentence_names_the_component_that_differs_most() {
         let larger = Run { micro_batch: 4, ..Run::default() };
         let html = html(&Run::default(), &larger);
-        assert!(html.contains("The largest difference in memory: activations, +"), "{html}");
-        assert!(html.contains("; of one tensor: "), "{html}");
+        assert!(html.contains("Memory differs most in activations: +"), "{html}");
+        assert!(html.contains("; among tensors, most in activations of "), "{html}");
     }
 
     #[test]
