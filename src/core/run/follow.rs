@@ -2,7 +2,7 @@
 //! where it is, a batch with which a schedule of pairs has pairs. Only what nobody set follows: a setting that stands
 //! as the format of links has it.
 
-use super::presets::{PUBLISHED, PublishedRun, Trainer};
+use super::presets::{PUBLISHED, Trainer, published_alike};
 use super::registry::field;
 use super::{AdapterMethod, FOR_PAIRS, Run};
 
@@ -54,13 +54,16 @@ pub fn following(before: &Run, run: &Run, key: &str, chooses: bool) -> Set {
 }
 
 /// `set`, settings that a line, a list, a button or a card asks for in place of those of `before`, with what follows
-/// the adapters, the schedule or the software that it brings: length, batch, software and precision that neither it nor
-/// `before` states.
+/// the adapters, the GPUs, the schedule or the software that it brings: length, batch, software and precision that
+/// neither it nor `before` states.
 pub fn with_following(before: &Run, mut set: Set) -> Set {
     let Some(after) = before.with_texts(&set) else { return set };
     let mut follows = Set::new();
     if before.adapter.method.is_none() && after.adapter.method.is_some() {
         follows.extend(following(before, &after, "adapter.method", true));
+    }
+    if before.gpus != after.gpus {
+        follows.extend(following(before, &after, "gpus", true));
     }
     if before.stack != after.stack {
         follows.extend(following(before, &after, "stack", true));
@@ -83,11 +86,8 @@ fn pairing(run: &Run) -> Set {
     if !run.schedule.pairs_passes() || is_changed(run, "global_batch") {
         return Set::new();
     }
-    let question = |run: &Run| (run.model.clone(), run.gpu.clone(), run.gpus, run.schedule);
-    let named = |one: &&PublishedRun| run.model.base.is_some_and(|id| one.settings.iter().any(|set| set.contains(id)));
-    let published =
-        PUBLISHED.iter().filter(named).map(PublishedRun::run).find(|other| question(other) == question(run));
-    if let Some(other) = published {
+    let mut published = published_alike(run).into_iter().map(|(_, other)| other);
+    if let Some(other) = published.find(|other| other.schedule == run.schedule) {
         let keys = ["seq_len", "global_batch"].into_iter().filter(|key| !is_changed(run, key));
         return keys.filter_map(|key| Some((key, text(&other, key)?))).collect();
     }
@@ -106,7 +106,7 @@ fn text(run: &Run, key: &str) -> Option<String> {
 }
 
 /// The batch that adapters brought with them, where it stands and other GPUs bring another: it does not matter whether
-/// the adapters or the GPUs were chosen first.
+/// the adapters or the GPUs were chosen first. A batch that somebody set to the same number is taken as that one.
 fn batch_of_gpus(before: &Run, run: &Run) -> Set {
     let is_adapted = before.adapter.method.is_some() && before.adapter.method == run.adapter.method;
     let [was, now] = [before, run].map(batch);
@@ -272,7 +272,8 @@ mod tests {
     }
 
     /// `QLoRA` of 70 B parameters on one GPU: whatever is chosen first, adapters, model, kind or number of GPUs, and as
-    /// one line, it is one run. A batch that somebody set stays.
+    /// one line, it is one run. Another batch than the adapters bring stays; one that somebody set to that number is
+    /// taken as theirs.
     #[test]
     fn adapters_and_gpus_lead_to_one_run_in_any_order() {
         let choices = [("adapter.method", "qlora"), ("gpus", "1"), ("model", "llama-3.1-70b"), ("gpu", "l40s")];
@@ -292,6 +293,25 @@ mod tests {
         assert!(following(&own, &Run { gpus: 1, ..own.clone() }, "gpus", true).is_empty());
         let whole = Run { global_batch: 64, ..before.clone() };
         assert!(following(&whole, &Run { gpus: 8, ..whole.clone() }, "gpus", true).is_empty());
+    }
+
+    /// A line or a button that names GPUs alone brings the adapters' batch as the form does: more GPUs than it
+    /// has sequences take one each. A batch that the line names, and another than the adapters', stays.
+    #[test]
+    fn gpus_that_are_typed_alone_bring_the_batch_of_the_form() {
+        let before = Run::example();
+        let adapted = vec![("adapter.method", "qlora".to_owned()), ("gpus", "1".to_owned())];
+        let adapted = before.with_texts(&with_following(&before, adapted)).unwrap();
+        let asked: Set = vec![("gpus", "64".to_owned()), ("gpu", "h100-sxm-80gb".to_owned())];
+        let typed = adapted.with_texts(&with_following(&adapted, asked.clone())).unwrap();
+        let form = adapted.with_texts(&asked).unwrap();
+        let form = form.with_texts(&following(&adapted, &form, "gpus", true)).unwrap();
+        assert_eq!(typed, form);
+        assert_eq!((adapted.global_batch, typed.global_batch), (16, 64));
+        let named: Set = asked.iter().cloned().chain([("global_batch", "32".to_owned())]).collect();
+        assert_eq!(with_following(&adapted, named.clone()), named);
+        let own = Run { global_batch: 48, ..adapted };
+        assert_eq!(with_following(&own, asked.clone()), asked);
     }
 
     /// DeepSeek-V3, section 3.3: fp8; section 3.2.3: norms and up-projections are recomputed.

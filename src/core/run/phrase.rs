@@ -171,23 +171,34 @@ fn of_size(rest: &[String]) -> Option<(Vec<&'static GpuPreset>, usize)> {
     (!kinds.is_empty()).then_some((kinds, words + 1))
 }
 
-/// GPUs by the size of their memory, with or without their number: "one 48 GB card". Of the kinds of that size the
-/// first in the order of the page is meant.
+/// Kinds of GPUs that the first words name by the size of their memory, the number before them, and how many words that
+/// are: "one 48 GB card".
+fn counted_of_size(rest: &[String]) -> Option<(Vec<&'static GpuPreset>, Option<&String>, usize)> {
+    let counted = parse_count(&rest[0]).and_then(|_| of_size(&rest[1..]));
+    let counted = counted.map(|(kinds, words)| (kinds, Some(&rest[0]), words + 1));
+    counted.or_else(|| of_size(rest).map(|(kinds, words)| (kinds, None, words)))
+}
+
+/// GPUs by the size of their memory, with or without their number. Of the kinds of that size the first in the order of
+/// the page is meant.
 fn by_memory(rest: &[String]) -> Option<Named> {
-    let first = |rest: &[String]| of_size(rest).map(|(kinds, words)| (kinds[0].choice.id, words));
-    let counted = parse_count(&rest[0]).and_then(|_| first(&rest[1..]));
-    match counted {
-        Some((gpu, words)) => Some((vec![("gpus", rest[0].clone()), ("gpu", gpu.to_owned())], words + 1)),
-        None => first(rest).map(|(gpu, words)| one("gpu", gpu, words)),
-    }
+    let (kinds, count, words) = counted_of_size(rest)?;
+    let count = count.map(|count| ("gpus", count.clone()));
+    Some((count.into_iter().chain([("gpu", kinds[0].choice.id.to_owned())]).collect(), words))
 }
 
 /// Kinds of GPUs that `text` names by the size of their memory alone: the one that is meant, then the others that have
-/// as much; empty where it names none so.
+/// as much; empty where it names none so, also where a size is a part of a name, "H100 80GB GPUs".
 pub fn kinds_of_size(text: &str) -> Vec<Choice> {
     let words = words(text);
-    let found = (0..words.len()).find_map(|at| of_size(&words[at..]));
-    found.map_or_else(Vec::new, |(kinds, _)| kinds.iter().map(|preset| preset.choice).collect())
+    let mut rest = words.as_slice();
+    while !rest.is_empty() {
+        if let Some((kinds, ..)) = counted_of_size(rest) {
+            return kinds.iter().map(|preset| preset.choice).collect();
+        }
+        rest = &rest[first(rest).map_or(1, |(_, used)| used)..];
+    }
+    Vec::new()
 }
 
 /// GPUs by kind, with or without their number, a model, a choice, or a setting by its name and its number: of the names
@@ -302,7 +313,9 @@ mod tests {
             ("mixtral 8x7b", "model=mixtral-8x7b"),
             ("gpt-oss 20b torchtitan", "model=gpt-oss-20b&stack=torchtitan"),
             ("tp8 pp=4 zero 3 batch 512 micro-batch 2", "tp=8&pp=4&zero=3&global_batch=512&micro_batch=2"),
+            ("batch size 512 micro batch size 2 seqlen 4k", "global_batch=512&micro_batch=2&seq_len=4k"),
             ("A100 40GB", "gpu=a100-sxm-40gb"),
+            ("70B on 8 H100 80GB GPUs", "model=llama-3.1-70b&gpus=8&gpu=h100-sxm-80gb"),
             ("QLoRA 70B on one 48 GB card", "adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s"),
             ("8B LoRA, two 24GB GPUs", "model=llama-3.1-8b&adapter.method=lora&gpus=2&gpu=rtx-4090"),
             ("8B on one card", "model=llama-3.1-8b&gpus=1"),
@@ -313,6 +326,24 @@ mod tests {
             let found = named(typed);
             let found = found.as_deref().unwrap_or("nothing");
             assert!(found == set || set.ends_with("fp8") && found.starts_with(set), "{typed}: {found}");
+        }
+    }
+
+    /// Other kinds are offered where the memory alone names a GPU, the meant one first, and each has that memory; none
+    /// where a GPU is named, with its memory or without.
+    #[test]
+    fn other_kinds_have_the_memory_that_alone_names_a_gpu() {
+        let first = |rest: &str| GPUS.iter().find(|preset| rest.ends_with(preset.choice.id));
+        for (typed, gib) in [("QLoRA 70B on one 48 GB card", 48.0), ("8B on 80GB GPUs", 80.0)] {
+            let kinds = kinds_of_size(typed);
+            assert!(kinds.len() > 1 && first(&named(typed).unwrap()).unwrap().choice == kinds[0], "{typed}");
+            for kind in kinds {
+                let preset = GPUS.iter().find(|preset| preset.choice == kind).unwrap();
+                assert!((preset.gpu.memory.gib() - gib).abs() < 0.5, "{typed}: {}", kind.id);
+            }
+        }
+        for typed in ["70B on 8 H100 80GB GPUs", "70B on 8 H100", "A100 80GB cards", "8B on one card", ""] {
+            assert_eq!(kinds_of_size(typed), [], "{typed}");
         }
     }
 

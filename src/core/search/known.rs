@@ -5,22 +5,7 @@ use super::layout_field::LayoutField;
 use super::request::PlanRequest;
 use crate::pipeline::able::can_run;
 use crate::run::Run;
-use crate::run::presets::{PUBLISHED, PublishedRun};
-
-/// A run that was published, with its settings.
-pub type PublishedAlike = (&'static PublishedRun, Run);
-
-/// Published runs of the model of `run` on as many of its GPUs.
-pub fn published_alike(run: &Run) -> Vec<PublishedAlike> {
-    let (Some(model), Some(gpu)) = (run.model.base, run.gpu.base) else {
-        return Vec::new();
-    };
-    let alike = |other: &Run| (&other.model, &other.gpu, other.gpus) == (&run.model, &run.gpu, run.gpus);
-    // Read where the names are in its settings.
-    let may = |one: &&PublishedRun| [model, gpu].iter().all(|id| one.settings.iter().any(|part| part.contains(id)));
-    let found = PUBLISHED.iter().filter(may).map(|one| (one, one.run()));
-    found.filter(|(_, other)| alike(other)).collect()
-}
+use crate::run::presets::{PublishedAlike, published_alike};
 
 /// `run` in the layouts of [`published_alike`] that its software can run.
 pub fn published_layouts(run: &Run) -> Vec<PublishedAlike> {
@@ -39,6 +24,7 @@ pub fn published_layouts(run: &Run) -> Vec<PublishedAlike> {
 mod tests {
     use super::*;
     use crate::report::report;
+    use crate::run::presets::PUBLISHED;
     use crate::search::ladder::{Ladder, LadderEnd};
     use crate::search::{is_told, serves};
 

@@ -43,11 +43,12 @@ mod why;
 
 pub use crate::advice::{is_told, least_saved, least_told, untold};
 pub use crate::pipeline::able::can_run;
+pub use crate::run::presets::{PublishedAlike, published_alike};
 pub use allowance::WORK;
 pub use axes::{Axes, SplitRule};
 pub use engine::{Search, SearchProgress};
 pub use fastest::{Fastest, fastest, serves, serves_at};
-pub use known::{PublishedAlike, published_alike, published_layouts};
+pub use known::published_layouts;
 pub use plan::{Plan, PlanRow, recommended, simpler, ties};
 pub use promise::{LayoutPlace, Promise};
 pub use proposal::Proposal;

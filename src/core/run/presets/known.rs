@@ -1,4 +1,4 @@
-//! All published runs, and which of them a Run is.
+//! All published runs, which of them a Run is, and which are of its model on its GPUs.
 
 use super::mlperf::MLPERF_RUNS;
 use super::published::{PUBLISHED, PublishedRun, WHOLE_RUNS};
@@ -15,6 +15,21 @@ pub fn published(run: &Run) -> Option<&'static PublishedRun> {
     static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
     let runs = RUNS.get_or_init(|| all().map(PublishedRun::run).collect());
     all().nth(runs.iter().position(|known| known == run)?)
+}
+
+/// A run that was published, with its settings.
+pub type PublishedAlike = (&'static PublishedRun, Run);
+
+/// Runs of [`PUBLISHED`] that train the model of `run` on as many of its GPUs.
+pub fn published_alike(run: &Run) -> Vec<PublishedAlike> {
+    let (Some(model), Some(gpu)) = (run.model.base, run.gpu.base) else {
+        return Vec::new();
+    };
+    let alike = |other: &Run| (&other.model, &other.gpu, other.gpus) == (&run.model, &run.gpu, run.gpus);
+    // Only runs whose settings contain both ids are parsed.
+    let may = |one: &&PublishedRun| [model, gpu].iter().all(|id| one.settings.iter().any(|part| part.contains(id)));
+    let found = PUBLISHED.iter().filter(may).map(|one| (one, one.run()));
+    found.filter(|(_, other)| alike(other)).collect()
 }
 
 #[cfg(test)]

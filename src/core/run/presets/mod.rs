@@ -12,7 +12,7 @@ mod tuned;
 
 pub use abilities::{Abilities, CombinedCuts};
 pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, gpu_called, ids_of};
-pub use known::{all as all_published, published};
+pub use known::{PublishedAlike, all as all_published, published, published_alike};
 pub use mlperf::MLPERF_RUNS;
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, WHOLE_RUNS};
