@@ -40,25 +40,30 @@ pub(crate) fn often_reduced(
     let gib = |bytes| MemoryUnit::Gib.show(bytes);
     let (often, need) = (scenario.reductions(), gib(estimate.peak().1));
     let reduced = reduction.choice().label;
-    let later = match *times {
-        1 => t!("reduced {reduced}, it needs {need}", reduced, need),
-        times => t!("reduced {reduced}, it is {times} times and needs {need}", reduced, times, need),
-    };
-    let message = if fitting.is_some() {
-        t!(
+    let message = match *times {
+        _ if fitting.is_none() => t!(
             "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
-                refuses it); {later}",
+                refuses it); reducing them {reduced} may need {need}, more than the {capacity} of the GPU",
             often,
-            later
-        )
-    } else {
-        t!(
-            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
-                refuses it); {later}, more than {capacity} allow",
-            often,
-            later,
+            reduced,
+            need = gib(estimate.need.high),
             capacity = gib(estimate.capacity)
-        )
+        ),
+        1 => t!(
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
+                refuses it); reducing them {reduced} needs {need}",
+            often,
+            reduced,
+            need
+        ),
+        times => t!(
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
+                refuses it); reducing them {reduced}, {times} times per step, needs {need}",
+            often,
+            reduced,
+            times,
+            need
+        ),
     };
     let issue = Issue::warning("zero2_reduce", message);
     Some(match fitting {
@@ -119,7 +124,9 @@ mod tests {
             assert_eq!(issues.next(), None);
             // A step has one reduction once a step: that is not counted in words.
             let words = warnings.iter().map(|w| w.message.to_string()).find(|words| words.contains("(Megatron-LM"));
-            assert!(!words.unwrap().contains(" 1 times"), "{offered:?}");
+            let words = words.unwrap();
+            assert!(!words.contains(" 1 times") && words.contains("reducing them "), "{offered:?}");
+            assert_eq!(words.contains("more than the "), offered.is_none(), "{words}");
         }
     }
 

@@ -74,7 +74,7 @@ pub(super) fn reference_too_large(memory: &Memory) -> Option<Issue> {
     })
 }
 
-/// Says what of its layout the software of the Run does not run: the figures are what it would take. Counts of
+/// Says what of its layout the software of the Run does not run: the figures assume software that runs it. Counts of
 /// micro-batches have warnings beside their schedule.
 pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
@@ -91,7 +91,8 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
         Unable::Experts => ("ep", None),
         Unable::Together => (if layout.ep > 1 { "ep" } else { "cp" }, None),
     };
-    let issue = Issue::warning(field, t!("{why}: the figures are what it would take", why = why_unable(run)?));
+    let issue =
+        Issue::warning(field, t!("{why}: the figures assume software that runs this layout", why = why_unable(run)?));
     Some(match most {
         Some(most) => issue.with_fix("zero", most),
         None => issue,

@@ -169,7 +169,8 @@ fn host_gaps(scenario: &Scenario, rates: &Rates, value: f64) -> Term {
     if scenario.software.launches.is_some() {
         let gap = || eager_gap_formula(scenario).unwrap_or(Written::number(0.0));
         let term = term.added_up(gap).from(&FMS_ACCELERATION, "launches of eager programs, fitted");
-        return match units_of_adapters(scenario, 0) {
+        // Stages may have different numbers of units.
+        return match units_of_adapters(scenario, 0).filter(|_| scenario.layout.pp == 1) {
             Some(units) => term.note(t!(
                 "H: FSDP gathers {units} units a pass, as each matrix of an adapter is one (PEFT), and each takes the \
                     host {each}",
@@ -303,6 +304,21 @@ mod tests {
             for part in &compute.parts {
                 assert!(part.value > 0.0, "{} {}", part.symbol, part.value);
             }
+        }
+    }
+
+    /// The units of an adapter's matrices are those of a pass of the whole model: without a pipeline they are said.
+    #[test]
+    fn units_of_adapters_are_said_of_the_whole_model() {
+        for pp in ["1", "2"] {
+            let set = [("adapter.method", "lora"), ("stack", "hf-trainer"), ("gpus", "8"), ("tp", "1"), ("zero", "3")];
+            let run = Run::default().with_texts(&set).unwrap().with_texts(&[("pp", pp)]).unwrap();
+            let evaluation = evaluate(&run).unwrap();
+            assert!(units_of_adapters(&evaluation.scenario, 0).is_some());
+            let compute = compute(&evaluation);
+            let gaps = compute.parts.iter().find(|part| part.symbol == "G").unwrap();
+            let notes: String = gaps.notes.iter().map(ToString::to_string).collect();
+            assert_eq!(notes.contains("FSDP gathers"), pp == "1", "{pp}: {notes}");
         }
     }
 
