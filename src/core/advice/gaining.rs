@@ -25,7 +25,9 @@ pub struct GainingPipeline {
 }
 
 /// Of `run` with pipelines of other sizes under 1F1B the one in which the best split of the layers gains most over the
-/// even one, beyond what can be told; only what fits and what its software can run. None where none gains.
+/// even one, beyond what can be told. Both splits fit, and its software can run the best one; the even one is what the
+/// gain is counted from, also where its software cannot cut so. None where none gains. The reports of the even splits
+/// together have no more ops than one report may have at once.
 pub fn pipeline_that_gains(run: &Run) -> Option<GainingPipeline> {
     let with = |pp: u64| Run {
         pp,
@@ -37,7 +39,12 @@ pub fn pipeline_that_gains(run: &Run) -> Option<GainingPipeline> {
         measured_step_s: None,
         ..run.clone()
     };
-    let others = RANKS.into_iter().map(with).filter(|other| effort(other) <= MAX_OPS_AT_ONCE);
+    let mut left = MAX_OPS_AT_ONCE;
+    let others = RANKS.into_iter().map(with).filter(|other| {
+        let rest = left.checked_sub(effort(other));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    });
     let found = others.filter_map(|even| {
         let evaluation = evaluate(&even).ok()?;
         let splits = balance(&evaluation)?;
@@ -45,8 +52,8 @@ pub fn pipeline_that_gains(run: &Run) -> Option<GainingPipeline> {
         let (even_s, best_s) = (evaluation.report.step.time_s, best.step_s());
         let best = &best.evaluation;
         let run = best.scenario.run.clone();
-        let gains =
-            is_told(&even, best_s.0, even_s.0) && best.report.memory.overall() == Verdict::Fits && can_run(&run);
+        let fit = [&evaluation, best].iter().all(|split| split.report.memory.overall() == Verdict::Fits);
+        let gains = is_told(&even, best_s.0, even_s.0) && fit && can_run(&run);
         gains.then_some(GainingPipeline { run, even, even_s, best_s })
     });
     found.min_by(|a, b| (a.best_s / a.even_s).total_cmp(&(b.best_s / b.even_s)))
@@ -77,7 +84,7 @@ mod tests {
         assert_eq!((even.step.time_s, best.step.time_s), (found.even_s, found.best_s));
         assert!(is_told(&run, found.best_s.0, found.even_s.0));
         assert!(best.pipeline.bubble_fraction < even.pipeline.bubble_fraction);
-        assert_eq!(best.memory.overall(), Verdict::Fits);
+        assert_eq!([&even, &best].map(|split| split.memory.overall()), [Verdict::Fits; 2]);
         let layers = found.run.stage_layers.unwrap();
         let total = run.model.resolve().unwrap().layers;
         assert!(layers.iter().sum::<u64>() == total && layers.iter().any(|own| *own != layers[0]), "{layers:?}");

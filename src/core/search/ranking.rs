@@ -170,8 +170,10 @@ pub fn is_listed(memory: &Memory) -> bool {
 pub(crate) struct Ranking {
     top: usize,
     sure: bool,
-    /// The fastest tight one is wanted beside what is sure, where it is faster than the last of those.
+    /// The fastest tight one is wanted beside what is sure.
     beside: bool,
+    /// The fastest tight one so far, where that is wanted. Once the last of what is sure is known nothing slower is
+    /// looked at: of tight ones that take longer it need not be the fastest.
     tight_best: Option<Rc<FoundLayout>>,
     queue: BinaryHeap<Promise>,
     best: Vec<Rc<FoundLayout>>,
@@ -245,6 +247,10 @@ impl Ranking {
         let Some(mut promise) = self.queue.pop() else {
             return 1;
         };
+        // What cannot be sure is wanted only where it may be faster than the tight one that is known.
+        if !promise.may_fit && self.tight_best.as_ref().is_some_and(|tight| promise.bound > tight.figures.time_s.0) {
+            return 1;
+        }
         if !promise.timed {
             let (bound, work) = bounds.time(space, promise.place);
             (promise.bound, promise.timed) = (bound, true);
@@ -285,5 +291,32 @@ impl Ranking {
         let at = self.best.partition_point(before);
         self.best.insert(at, found);
         self.best.truncate(self.top);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::PlanRequest;
+
+    /// Layouts of which none can surely fit: the tight one that is found is the fastest of all that are listed, and no
+    /// layout whose bound exceeds its time is reported.
+    #[test]
+    fn the_fastest_tight_layout_is_found_without_the_slower_ones() {
+        let set = [("gpus", "16"), ("global_batch", "32"), ("stack", "megatron-2025")];
+        let run = Run::default().with_texts(&set).unwrap();
+        let mut search = PlanRequest::able(&PlanRequest::question(&run), &[], 1).unwrap().search;
+        search.finish();
+        let promises: Vec<Promise> = search.promises().iter().filter(|promise| !promise.may_fit).copied().collect();
+        let mut all = Ranking::new(&promises, promises.len(), false);
+        let mut tight = Ranking::with_tight(&promises);
+        for ranking in [&mut all, &mut tight] {
+            while !ranking.is_over() {
+                search.rank_more(ranking);
+            }
+        }
+        let time = |found: Option<&Rc<FoundLayout>>| found.map(|found| found.figures.time_s.0);
+        assert!(all.best().len() > 1 && time(tight.tight()) == time(all.best().first()));
+        assert!(tight.best().is_empty() && tight.reported < all.reported, "{} {}", tight.reported, all.reported);
     }
 }

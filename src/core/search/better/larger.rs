@@ -1,6 +1,7 @@
 //! A larger batch, where few micro-batches a pipeline are the loss: the idle share of 1F1B is `(p - 1) / (m + p - 1)`
 //! (GPipe 2019), so twice the micro-batches m nearly halve it; what a step does once, the gradients' exchange and the
-//! optimizer, is for as many more tokens; and a schedule that pairs passes pairs none below a count.
+//! optimizer, is for as many more tokens; and a schedule that pairs passes pairs none below a count. Of a Run without a
+//! pipeline no batch is proposed: what is said of a larger one counts the micro-batches of a pipeline.
 
 use crate::report::{Report, plain_report as report};
 use crate::run::Run;
@@ -10,12 +11,13 @@ use crate::search::ranking::{Figures, cost};
 use crate::time::PartKind;
 use crate::units::Seconds;
 
-/// Times the batch, as powers of two, at most.
+/// The largest power of two by which the batch is multiplied.
 const MOST: u32 = 3;
-/// Share of the gain of the largest batch that is tried which a smaller one has to have, to be proposed: most of it.
+/// Share of the gain of the largest batch that is tried which a smaller one has to have, to be proposed: most of it. A
+/// choice.
 const ENOUGH: f64 = 0.75;
-/// Share of the step that a larger batch lessens from which on the batch may be the loss: twice the batch halves it
-/// about.
+/// Share of the step that a larger batch lessens from which on the batch may be the loss: twice the batch about halves
+/// it. A choice.
 const LOSS: f64 = 0.1;
 /// What a larger batch lessens for each token: the parts of a step that do not grow with its micro-batches.
 const LESSENED: [PartKind; 3] = [PartKind::Bubble, PartKind::ExposedDp, PartKind::Optimizer];
@@ -91,7 +93,7 @@ mod tests {
         let (least, most) = (told_from(&choice.run), gain(2048));
         assert!(gain(larger.global_batch) >= least.max(0.75 * most), "{}", larger.global_batch);
         assert!(gain(larger.global_batch / 2) < least.max(0.75 * most), "{}", larger.global_batch);
-        // Of eight times the batch nothing is left to gain that can be told.
+        // At 64 times the batch nothing is left to gain that can be told.
         let ample = Run { global_batch: 16_384, ..choice.run.clone() };
         assert_eq!(larger_batch(&ample, &report(&ample).unwrap(), least).0, None);
     }

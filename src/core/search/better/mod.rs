@@ -51,7 +51,8 @@ pub struct Betters {
     /// At most one a kind, all of which fit.
     pub list: Vec<Better>,
     /// Tight ones that take less time, the fastest first, where none that fits does beyond what can be told apart:
-    /// [`Gain::Time`], or [`Gain::Equal`] within it. Of those that may run out only published ones.
+    /// [`Gain::Time`], or [`Gain::Equal`] within it. Layouts whose estimate exceeds the memory are listed only where
+    /// they were published.
     pub tight: Vec<Better>,
     /// The step of the fastest layout that serves, where the Run's own is tight and no slower than that.
     pub surer_s: Option<Seconds>,
@@ -127,10 +128,10 @@ impl Improving {
             let spent = if !self.fastest.is_over() {
                 search.rank_more(&mut self.fastest)
             } else if let Some(mut lean) = self.lean.take() {
-                self.begin(search, &mut lean);
+                let begun = self.begin(search, &mut lean);
                 let (over, spent) = self.leaner(search, &mut lean);
                 self.lean = (!over).then_some(lean);
-                spent
+                begun + spent
             } else if self.mending.is_some() {
                 self.mend(left)
             } else if !self.split {
@@ -168,23 +169,26 @@ impl Improving {
         own.into_iter().chain(&self.known).min_by(|a, b| a.figures.time_s.0.total_cmp(&b.figures.time_s.0)).cloned()
     }
 
-    /// The Run in the layouts in which its model was published to run on its GPUs.
-    fn published(&self) -> Vec<Rc<FoundLayout>> {
+    /// The Run in the layouts in which its model was published to run on its GPUs, and the units of work that it took.
+    fn published(&self) -> (Vec<Rc<FoundLayout>>, u64) {
         let others = published_layouts(&self.run).into_iter().map(|(_, run)| run);
-        let others = others.filter(|run| cost(run) <= MOST_WORK);
-        let found = others.filter_map(|run| {
+        let others: Vec<Run> = others.filter(|run| cost(run) <= MOST_WORK).collect();
+        let spent = others.iter().map(cost).sum();
+        let found = others.into_iter().filter_map(|run| {
             let figures = Figures::from(&report(&run).ok()?);
             Some(Rc::new(FoundLayout { run, figures, place: LayoutPlace::new(0, 0) }))
         });
-        found.collect()
+        (found.collect(), spent)
     }
 
-    /// After the ranking: the layout that takes less time, and the order of the others.
-    fn begin(&mut self, search: &Search, lean: &mut Vec<Promise>) {
+    /// After the ranking: the layout that takes less time, and the order of the others. Returns the units of work that
+    /// this took.
+    fn begin(&mut self, search: &Search, lean: &mut Vec<Promise>) -> u64 {
         if self.reports > 0 {
-            return;
+            return 0;
         }
         self.reports = 1;
+        let mut spent = 0;
         let verdict = self.report.memory.overall();
         let present = self.report.step.time_s.0;
         let (told, named) = (
@@ -199,7 +203,8 @@ impl Improving {
             let equal = of_use.filter(|found| named(found)).cloned();
             let space = search.space();
             let tight = search.best().iter().filter(|found| suits(space, found.place)).cloned();
-            let published = self.published();
+            let (published, work) = self.published();
+            spent += work;
             let tight = tight.filter(|found| published.iter().all(|other| other.run != found.run));
             let tight = tight.chain(published.iter().cloned());
             let mut tight: Vec<_> =
@@ -220,11 +225,12 @@ impl Improving {
             }
             self.mending = Some(Box::new(Mending::new(&self.run, fastest.is_some())));
             lean.clear();
-            return;
+            return spent;
         }
         let longest = self.longest();
         lean.retain(|promise| promise.may_fit && promise.bound <= longest);
         sort_by(lean, |a, b| b.peak.total_cmp(&a.peak).then(b.place.cmp(&a.place)));
+        spent
     }
 
     /// Looks at the next layout that may need less memory: its bound, then its report. True once there is none.
