@@ -6,6 +6,7 @@ use shardscope::core::memory::{Lifetime, StageMemory};
 use shardscope::core::run::{OneOf, Run};
 use shardscope::core::units::{Bytes, show_bytes};
 use shardscope::io::evidence::{diagnose, read};
+use shardscope::io::export::{Stamp, export};
 
 /// Frames of Megatron-LM's loss, which converts the logits to fp32 (`megatron/core/tensor_parallel/cross_entropy.py`).
 const LOSS: &str = "  File \"megatron/core/models/gpt/gpt_model.py\", line 249, in forward\n    loss = \
@@ -312,7 +313,7 @@ fn the_first_change_of_a_run_that_does_not_fit_is_the_fastest_that_fits() {
 }
 
 /// A message and no run: neither the page's example nor that of a link is compared, no cause is of a setting, and none
-/// offers one. What the message proves stands first where it is as much as was missing, and last where it is less.
+/// offers one. What the message proves stands first where it is as much as was missing, and behind where it is less.
 #[test]
 fn without_a_run_the_message_alone_is_explained() {
     let full = message(["0.22", "0.12", "78.50", "77.00", "0.58"]);
@@ -341,11 +342,19 @@ fn without_a_run_the_message_alone_is_explained() {
         assert_eq!(first(&in_pieces), CauseId::Fragmentation);
         // 8.42 GiB are missing: 12 GiB of another process explain them, 4 do not.
         assert_eq!(first(&of_others(["66.50", "12.00", "66.00"])), CauseId::OtherProcess);
-        assert_eq!(first(&of_others(["74.50", "4.00", "73.50"])), CauseId::NeverFitted);
+        let less = of_others(["74.50", "4.00", "73.50"]);
+        assert_eq!(first(&less), CauseId::NeverFitted);
+        assert!(found(&less, &page).0.causes[1..].iter().any(|cause| cause.id == CauseId::OtherProcess));
     }
     // A run that is set, and a script beside the message that states the page's own, are compared.
     let set = run_with(&[("micro_batch", "2")]);
     assert!(found(&full, &set).1.need.is_some());
+    for page in [Run::default(), Run::example()] {
+        let script = export(&page, "megatron", &Stamp { date: "", address: "" }).unwrap();
+        let files = [&script, &full].map(|text| read(text.as_bytes(), &page));
+        let memory = diagnose(&[&files[0], &files[1]], &page).unwrap().memory.unwrap();
+        assert!(!memory.no_run && memory.need.is_some());
+    }
 }
 
 /// What is asked for and held is less than the GPU has: no sentence says that it is more.
