@@ -8,7 +8,7 @@ use crate::export::Stamp;
 use crate::link::escape;
 use shardscope_core::report::Evaluation;
 use shardscope_core::units::{MemoryUnit, show_count, show_percent, show_seconds, significant};
-use shardscope_view::panels::strip::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
+use shardscope_view::panels::budget::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
 use shardscope_view::panels::whole::WholeRunAnswer;
 
 /// A figure of the first screen that may have been measured.

@@ -1,7 +1,7 @@
 //! What a list of the form sets: the choice itself, and the settings that follow it, which a notice names.
 
+use crate::panels::budget::{assumed_tokens, show_tokens};
 use crate::panels::chosen::LayoutOrigin;
-use crate::panels::strip::{assumed_tokens, show_tokens};
 use crate::prelude::*;
 use shardscope_core::advice::fit::{called, shown};
 use shardscope_core::issue::Issue;
@@ -164,7 +164,7 @@ pub fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::panels::strip::budget_tokens;
+    use crate::panels::budget::budget_tokens;
 
     fn after(before: &Run, key: &str, id: &str) -> AfterChoice {
         let value = if id.is_empty() { Value::Null } else { Value::Text(id.to_owned()) };

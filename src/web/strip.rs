@@ -8,12 +8,12 @@ use crate::core::t;
 use crate::core::units::show_count;
 use crate::view::node::markup::{Node, text as plain};
 use crate::view::panel::Panel;
+use crate::view::panels::budget::{
+    budget_name, grey_budget, label_price, label_tokens, own_budget, read_price, show_budget_steps, show_tokens,
+};
 use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::{halted as halted_note, note};
-use crate::view::panels::strip::{
-    budget_name, grey_budget, label_price, label_tokens, own_budget, read_price, show_budget_steps, show_tokens, strip,
-    strip_instead,
-};
+use crate::view::panels::strip::{strip, strip_instead};
 use crate::view::panels::suggest::{heading, lead, suggestion};
 use crate::view::panels::waterfall::falls;
 use crate::view::panels::wide::why_wide;

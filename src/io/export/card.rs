@@ -10,7 +10,7 @@ use shardscope_view::charts::viewport::Viewport;
 use shardscope_view::node::markup::{el, text};
 use shardscope_view::paint::timeline::NAMES;
 use shardscope_view::palette::{Palette, Rgb, Theme};
-use shardscope_view::panels::strip::{PRICE, budget_tokens, money, show_tokens, sign};
+use shardscope_view::panels::budget::{PRICE, budget_tokens, money, show_tokens, sign};
 use shardscope_view::words;
 
 const WIDTH: f64 = 1200.0;

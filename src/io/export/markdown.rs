@@ -11,8 +11,8 @@ use shardscope_core::units::{
     MemoryUnit, Seconds, group, number, scientific, show_bytes, show_count, show_percent, show_seconds, significant,
 };
 use shardscope_view::node::figure::Scope;
+use shardscope_view::panels::budget::{money, sign};
 use shardscope_view::panels::step::by_profile;
-use shardscope_view::panels::strip::{money, sign};
 use shardscope_view::panels::uneven;
 use shardscope_view::panels::waterfall::parts;
 use shardscope_view::words;

@@ -1,9 +1,9 @@
 //! The one number of the Run of the page that a step is about, before and after the settings of the step.
 
 use crate::gallery::certificate;
+use crate::panels::budget::{budget_tokens, show_tokens};
 use crate::panels::changes::{SettingChange, changes};
 use crate::panels::overlap::exposed;
-use crate::panels::strip::{budget_tokens, show_tokens};
 use crate::panels::whole::{WholeRunAnswer, duration};
 use crate::prelude::*;
 use crate::views::View;

@@ -1,6 +1,6 @@
 //! Kinds of GPUs for one budget: tokens a second, days and money of each, in a chart and a table.
 
-use super::strip::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
+use super::budget::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};

@@ -7,7 +7,7 @@ use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::tick_label;
 use crate::node::figure::Scope;
-use crate::panels::strip::{money, sign};
+use crate::panels::budget::{money, sign};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
 use shardscope_core::rl::{GpuGroup, PhaseName, RlChange, RlReply, RlStep, WaitsFor, changes, of_run};

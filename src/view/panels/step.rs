@@ -1,7 +1,7 @@
 //! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
 use crate::node::figure::Scope;
-use crate::panels::strip::{day_unit, money, sign};
+use crate::panels::budget::{day_unit, money, sign};
 use crate::panels::tower::tower_drawn;
 use crate::prelude::*;
 use shardscope_core::accuracy::record::{Protocol, Recipe, recorded_of};

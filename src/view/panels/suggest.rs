@@ -1,8 +1,8 @@
 //! Layouts that a search in the background found to do better, a card each, and the largest loss that a layout can
 //! change.
 
+use super::budget::keeping_budget;
 use super::changes::changes;
-use super::strip::keeping_budget;
 use super::uneven::short;
 use super::waterfall::{main_loss, part_words};
 use crate::node::action::Compare;

@@ -4,7 +4,7 @@ use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::node::figure::Scope;
 use crate::node::markup::document;
-use crate::panels::strip::keeping_budget;
+use crate::panels::budget::keeping_budget;
 use crate::panels::suggest::{brief, sets};
 use crate::prelude::*;
 use crate::words::{said_of, untold, verdict_of};

@@ -9,7 +9,7 @@ use crate::core::t;
 use crate::core::units::number;
 use crate::core::whole_run::{Deadline, MOST_DAYS};
 use crate::view::node::markup::Node;
-use crate::view::panels::strip::{budget_tokens, show_tokens};
+use crate::view::panels::budget::{budget_tokens, show_tokens};
 use crate::view::panels::whole::{DateLayout, dates, trains};
 use crate::web::browser;
 use crate::web::browser::html::{effect, flag, text, view_of};

@@ -10,7 +10,7 @@ use super::changes::{SettingChange, changes, name};
 use super::issues;
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
-use crate::panels::strip::{budget, budget_name};
+use crate::panels::budget::{budget, budget_name};
 use crate::panels::suggest::brief;
 use crate::prelude::*;
 use crate::words;

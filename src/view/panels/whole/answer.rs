@@ -2,7 +2,8 @@
 
 use super::found::{WholeRunAnswer, duration};
 use crate::node::figure::Scope;
-use crate::panels::strip::{WIDE, day_unit, few, plain, show_price, show_tokens, sign};
+use crate::panels::budget::{day_unit, few, plain, show_price, show_tokens, sign};
+use crate::panels::ranged::WIDE;
 use crate::prelude::*;
 use shardscope_core::whole_run::{CalendarRange, Setting, WholeRunFigure};
 

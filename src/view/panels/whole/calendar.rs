@@ -5,7 +5,7 @@ use super::kinds::{Row, TRAINING, in_order};
 use crate::charts::figure::{legend, swatch};
 use crate::charts::ticks::ticks;
 use crate::node::figure::Scope;
-use crate::panels::strip::{plain, show_tokens};
+use crate::panels::budget::{plain, show_tokens};
 use crate::prelude::*;
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::group;

@@ -1,7 +1,8 @@
 //! The answer that the view shows, and durations as it says them.
 
 use crate::node::figure::Scope;
-use crate::panels::strip::{PRICE, WIDE, budget_tokens, plain};
+use crate::panels::budget::{PRICE, budget_tokens, plain};
+use crate::panels::ranged::WIDE;
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
 use shardscope_core::whole_run::{

@@ -1,7 +1,7 @@
 //! The inverse questions: what trains within some days on these GPUs, and how many GPUs some tokens need by a date.
 
+use crate::panels::budget::set_keeping_budget;
 use crate::panels::plan::rows::line;
-use crate::panels::strip::set_keeping_budget;
 use crate::prelude::*;
 use shardscope_core::advice::fit::words;
 use shardscope_core::run::AdapterMethod;

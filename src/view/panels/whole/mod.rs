@@ -19,7 +19,7 @@ pub use inverse::{DateLayout, dates, trains};
 pub use kinds::kind;
 
 use crate::panels::about::about;
-use crate::panels::strip::steps_alone;
+use crate::panels::budget::steps_alone;
 use crate::prelude::*;
 use shardscope_core::whole_run::{CalendarRange, WholeRunFigure, explain};
 

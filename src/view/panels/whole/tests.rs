@@ -3,7 +3,7 @@
 use super::days::{Cell, cells};
 use super::interval::losses_at;
 use super::*;
-use crate::panels::strip::own_budget;
+use crate::panels::budget::own_budget;
 use shardscope_core::run::{FailureClass, Failures, RunLength};
 use shardscope_core::whole_run::{self, LossKind, RunEvent, range};
 
