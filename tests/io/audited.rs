@@ -447,3 +447,67 @@ fn what_says_what_is_counted_anyway_is_no_alarm() {
     );
     assert!(named(&on).contains(&"--entropy-coef".to_owned()), "{:?}", named(&on));
 }
+
+/// NVIDIA/NeMo 00a115f `examples/nlp/language_modeling/conf/megatron_llama_config.yaml`: `num_query_groups` alone
+/// groups heads, "If None, normal attention is used". A vocabulary is that of the tokenizer that the file names:
+/// GPT-2's 50,257 words.
+#[test]
+fn nemo_1_groups_heads_by_a_number_alone() {
+    let file = std::fs::read_to_string("tests/data/launch/nemo1_gpt3_5b.yaml").unwrap();
+    expect(&import(&file), &[("model.kv_heads", "32"), ("model.vocab", "50257")]);
+    let text = file.replace("num_query_groups: null", "num_query_groups: 8");
+    assert_ne!(text, file);
+    expect(&import(&text), &[("model.kv_heads", "8")]);
+    let text = file.replace("'GPT2BPETokenizer'", "meta-llama/Llama-3.1-8B");
+    expect(&import(&text), &[("model.vocab", "128256")]);
+}
+
+/// pytorch/torchtitan `torchtitan/config/job_config.py` (`ActivationCheckpoint`): of the modes "none" recomputes
+/// nothing, whatever the option of "selective" is.
+#[test]
+fn no_recomputation_is_read_in_a_file_of_primus() {
+    let file = std::fs::read_to_string("tests/data/launch/primus_torchtitan.yaml").unwrap();
+    expect(&import(&file), &[("recompute", "full")]);
+    let text = file.replace("mode: full", "mode: none");
+    assert_ne!(text, file);
+    let read = import(&text);
+    expect(&read, &[("recompute", "none")]);
+    assert!(read.used.iter().any(|(name, _)| name.ends_with("activation_checkpoint.mode")), "{:?}", read.used);
+}
+
+/// pytorch/torchtitan `torchtitan/config_manager.py` of October 2024 has `--training.tensor_parallel_degree`,
+/// `--training.data_parallel_replicate_degree` and `--experimental.pipeline_parallel_degree`.
+#[test]
+fn torchtitan_of_2024_had_its_degrees_in_other_sections() {
+    let text = "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nbatch_size = 2\nseq_len = 4096\n\
+        tensor_parallel_degree = 8\ndata_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 4\n\
+        [experimental]\npipeline_parallel_degree = 4\ncontext_parallel_degree = 2\n";
+    let read = import(text);
+    expect(&read, &[("tp", "8"), ("pp", "4"), ("cp", "2"), ("gpus", "512")]);
+    for name in ["training.tensor_parallel_degree", "experimental.pipeline_parallel_degree"] {
+        assert!(read.used.iter().any(|(used, _)| used == name), "{:?}", read.used);
+    }
+}
+
+/// allenai/OLMo `configs/official-0425/OLMo2-1B-stage1.yaml` has names of Composer's batch, and settings of its own:
+/// the model would be another one.
+#[test]
+fn a_file_of_olmo_is_refused_by_its_name() {
+    let text = "model:\n  d_model: 2048\n  n_layers: 16\nmax_duration: 4e12T\nglobal_train_batch_size: 512\n\
+        device_train_microbatch_size: 4\nprecision: amp_bf16\nsave_interval_unsharded: 1000\n";
+    let issues = read(text, &Run::default()).unwrap_err();
+    assert!(format!("{issues:?}").contains("OLMo"), "{issues:?}");
+}
+
+/// NVIDIA-NeMo/Megatron-Bridge names PyTorch's types: `exp_avg_dtype: torch.bfloat16`. A type that is none is unread.
+#[test]
+fn types_of_moments_are_read_by_either_name() {
+    let command = |dtype: &str| {
+        format!("{MEGATRON} --use-distributed-optimizer --use-precision-aware-optimizer --exp-avg-dtype {dtype}")
+    };
+    for (dtype, bytes) in [("bf16", "2"), ("torch.bfloat16", "2"), ("torch.float32", "4"), ("torch.uint8", "1")] {
+        expect(&import(&command(dtype)), &[("precision.moment1", bytes)]);
+    }
+    let read = import(&command("int4"));
+    assert!(read.unread.iter().any(|one| one.name == "--exp-avg-dtype"), "{:?}", read.unread);
+}

@@ -192,12 +192,13 @@ const MEANT: &[(&str, &str, &str)] = &[
         "model=llama-3.1-8b gpus=16 zero=3 seq_len=4096 micro_batch=8 global_batch=1024 precision=fsdp-mixed recompute=full \
          tokens_total=13400801280",
     ),
-    // DBRX is no preset: the model of the page; its Wqkv are q, k and v.
+    // DBRX is no preset: the model of the page; its Wqkv are q, k and v. Its frozen weights are in fp32 too:
+    // mosaicml/llm-foundry 004a023 `llmfoundry/models/hf/hf_causal_lm.py` loads without a `torch_dtype`.
     (
         "llm-foundry_dbrx_lora.yaml",
         "composer-2023",
-        "model=llama-3.1-8b zero=3 seq_len=4096 micro_batch=1 global_batch=16 precision=bf16 optimizer=lion adapter.method=lora \
-         adapter.rank=64 adapter.targets=q_proj,k_proj,v_proj tokens_total=",
+        "model=llama-3.1-8b zero=3 seq_len=4096 micro_batch=1 global_batch=16 precision=fsdp-mixed optimizer=lion \
+         adapter.method=lora adapter.rank=64 adapter.targets=q_proj,k_proj,v_proj tokens_total=",
     ),
     // The rest of the page stays.
     (

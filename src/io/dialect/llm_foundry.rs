@@ -87,7 +87,7 @@ fn read(reader: &mut SettingsReader) {
         ("fp32", _) => "fp32",
         ("amp_fp8", _) => "te-fp8",
         ("amp_fp16", _) => "fp16",
-        _ if reader.run.adapter.method.is_some() => "bf16",
+        // Frozen weights too: `llmfoundry/models/hf/hf_causal_lm.py` (004a023) loads without a `torch_dtype`.
         _ => "fsdp-mixed",
     });
     let duration = reader.word("max_duration", "steps").unwrap_or_default();

@@ -26,7 +26,7 @@ const fn by(name: &'static str, any: &'static [&'static str]) -> Foreign {
     Foreign { name, any, all: &[] }
 }
 
-static FOREIGN: [Foreign; 21] = [
+static FOREIGN: [Foreign; 22] = [
     by("OpenRLHF", &["openrlhf.cli.", "openrlhf/cli/"]),
     by(
         "open-instruct",
@@ -63,6 +63,7 @@ static FOREIGN: [Foreign; 21] = [
     by("ROLL", &["strategy_args:"]),
     by("XTuner", &["xtuner train", "from xtuner", "import xtuner", "xtuner/v1/train"]),
     by("Colossal-AI", &["colossalai run", "import colossalai", "from colossalai"]),
+    by("OLMo", &["save_interval_unsharded:", "softmax_auxiliary_loss:"]),
     by("OLMo-core", &["from olmo_core", "import olmo_core"]),
     by(
         "PRIME-RL",

@@ -55,6 +55,8 @@ fn by_name(reader: &mut SettingsReader) -> bool {
         return false;
     }
     hub::read(reader, NAME);
+    // The switch beside a number of key-value heads, which is taken below.
+    reader.value("--group-query-attention");
     let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
     for (name, what, key) in SIZES {
         if named.is_none() || key.starts_with("model.moe.") && !experts {

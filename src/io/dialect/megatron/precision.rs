@@ -101,7 +101,18 @@ fn states(reader: &mut SettingsReader, parts: &mut PrecisionParts) {
     let aware = reader.flag("--use-precision-aware-optimizer", "states of chosen precision");
     let mut bytes = |name: &str, what| {
         let word = reader.word(name, what)?;
-        let row = DTYPES.iter().find(|(dtype, _)| *dtype == word);
+        // As Megatron-Bridge's files have it: `torch.bfloat16`.
+        let kind = match word.strip_prefix("torch.").unwrap_or(&word) {
+            "float32" => "fp32",
+            "bfloat16" => "bf16",
+            "float16" | "half" => "fp16",
+            "uint8" => "fp8",
+            other => other,
+        };
+        let row = DTYPES.iter().find(|(dtype, _)| *dtype == kind);
+        if row.is_none() {
+            reader.leave(name);
+        }
         row.map(|(_, bytes)| *bytes)
     };
     let grads = bytes("--main-grads-dtype", "gradients in");

@@ -6,7 +6,7 @@
 
 use super::source::Settings;
 use super::table::{Program, Together, by, row, when};
-use super::values::on;
+use super::values::{groups, on};
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, megatron};
 use shardscope_core::run::Value;
@@ -95,6 +95,15 @@ fn scheme(value: &Value) -> SettingEntries {
     }
 }
 
+/// What the `type` of a tokenizer names: a model of the Hub, or one of Megatron-LM's kinds.
+fn tokenizer(value: &Value) -> SettingEntries {
+    match value.text() {
+        Some(name) if name.contains('/') => entries(&[("--tokenizer-model", name)]),
+        Some(kind) => entries(&[("--tokenizer-type", kind)]),
+        None => Vec::new(),
+    }
+}
+
 const MICRO: &str = "model.micro_batch_size";
 
 pub(super) static NEMO_1: Program = Program {
@@ -113,6 +122,9 @@ pub(super) static NEMO_1: Program = Program {
         row("model.activations_checkpoint_granularity", "--recompute-granularity"),
         row("model.activations_checkpoint_method", "--recompute-method"),
         row("model.activations_checkpoint_num_layers", "--recompute-num-layers"),
+        by("model.num_query_groups", groups),
+        by("model.tokenizer.type", tokenizer),
+        row("model.tokenizer.model", "--tokenizer-model"),
         row("model.bias", "--add-bias-linear"),
         by("model.activation", activation),
         by("model.normalization", normalization),

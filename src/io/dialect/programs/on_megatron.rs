@@ -13,8 +13,8 @@ use super::source::Settings;
 use super::table::{Program, STAGES, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
     ADAPTED, DYNAMIC, LENGTHS, cache_precision, colocated, engine, engine_of_verl, engine_precision, estimator,
-    estimator_of_slime, forced, full, gpu, gpus, leaves, limit, measured, modules, objective, on, precision, prefers,
-    prompts, rank, recipe, reference, rewards, sequence, teacher, tunes,
+    estimator_of_slime, forced, full, gpu, gpus, groups, leaves, limit, measured, modules, objective, on, precision,
+    prefers, prompts, rank, recipe, reference, rewards, sequence, teacher, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, megatron};
@@ -22,7 +22,7 @@ use shardscope_core::run::Value;
 
 /// The sections of a configuration of Megatron-Bridge.
 #[rustfmt::skip]
-static BRIDGE_ROWS: [SettingRow; 31] = [
+static BRIDGE_ROWS: [SettingRow; 32] = [
     by("def", recipe),
     by("begins with", recipe),
     by("--recipe", recipe),
@@ -44,6 +44,7 @@ static BRIDGE_ROWS: [SettingRow; 31] = [
     row("--task", "peft.kind"),
     row("--*", "--*"),
     by("model.recompute_modules", modules),
+    by("model.num_query_groups", groups),
     row("model.*", "--*"),
     row("dataset.seq_length", "--seq-length"),
     row("dataset.sequence_length", "--seq-length"),

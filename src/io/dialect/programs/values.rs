@@ -299,3 +299,18 @@ pub(super) fn engine_of_verl(value: &Value) -> SettingEntries {
         _ => Vec::new(),
     }
 }
+
+/// Key-value heads; without a number each head has its own. Megatron-LM takes the number only beside a switch of its
+/// command line, which settings of its core do not have: NVIDIA/NeMo 00a115f
+/// `examples/nlp/language_modeling/conf/megatron_llama_config.yaml` ("If None, normal attention is used"), Megatron-LM
+/// d98e8a6 `megatron/core/transformer/transformer_config.py`.
+pub(super) fn groups(value: &Value) -> SettingEntries {
+    match value {
+        Value::Number(count) if *count > 0.0 => {
+            let mut set = entries(&[("--group-query-attention", "")]);
+            set.push(("--num-query-groups".to_owned(), value.clone()));
+            set
+        }
+        _ => Vec::new(),
+    }
+}

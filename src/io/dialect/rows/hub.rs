@@ -137,7 +137,7 @@ const SIZES: &[(&str, &str, &str)] = &[
         "deepseek-v3",
         "layers=60 hidden=5120 ffn=12288 vocab=102400 moe.experts=160 moe.top_k=6 moe.expert_ffn=1536 \
             moe.shared_experts=2 \
-         moe.dense_layers=1 moe.top_groups=3",
+         moe.dense_layers=1 moe.groups=8 moe.top_groups=3",
     ),
 ];
 
@@ -349,6 +349,7 @@ pub(in crate::dialect) fn unknown(reader: &mut SettingsReader, name: &str) {
 #[cfg(test)]
 mod tests {
     use crate::dialect::rows::hub::*;
+    use shardscope_core::report::evaluate;
     use shardscope_core::run::presets;
 
     #[test]
@@ -423,6 +424,8 @@ mod tests {
             let shapes = model(name).unwrap().resolve().unwrap();
             let off = shapes.elements().total() as f64 / published as f64 - 1.0;
             assert!(off.abs() < 1e-4, "{name}: {off}");
+            let run = Run { model: model(name).unwrap(), tp: 1, pp: 1, ..Run::default() };
+            assert_eq!(evaluate(&run).err(), None, "{name}");
         }
         assert_eq!(SIZES.len(), 13);
     }

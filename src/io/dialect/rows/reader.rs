@@ -159,6 +159,15 @@ impl SettingsReader {
         self.entries.iter().rev().find(|entry| entry.name == name).map(|entry| &entry.value)
     }
 
+    /// Takes settings by the names that `now` gives to older ones; what is said of them keeps the name of the text.
+    pub(crate) fn renamed(&mut self, now: impl Fn(&str) -> Option<String>) {
+        for entry in &mut self.entries {
+            if let Some(name) = now(&entry.name) {
+                entry.name = name;
+            }
+        }
+    }
+
     /// Puts defaults before everything that the text says.
     pub(crate) fn begin_with(&mut self, defaults: SettingEntries, whose: &'static str) {
         let default = |(name, value)| Entry { name, value, origin: Origin::Default(whose), taken: false };

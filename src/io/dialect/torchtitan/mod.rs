@@ -152,7 +152,24 @@ fn function(text: &str) -> SettingEntries {
     out
 }
 
+/// The name since 2025 of a setting of parallelism, which stood in other sections before. Source: pytorch/torchtitan,
+/// `torchtitan/config_manager.py` of October 2024.
+fn of_parallelism(name: &str) -> Option<String> {
+    const DEGREES: [&str; 6] = [
+        "data_parallel_",
+        "tensor_parallel_degree",
+        "context_parallel_degree",
+        "pipeline_parallel_",
+        "enable_async_tensor_parallel",
+        "fsdp_reshard_after_forward",
+    ];
+    let rest = name.strip_prefix("training.").or_else(|| name.strip_prefix("experimental."))?;
+    let rest = if rest == "data_parallel_degree" { "data_parallel_shard_degree" } else { rest };
+    DEGREES.iter().any(|degree| rest.starts_with(degree)).then(|| format!("parallelism.{rest}"))
+}
+
 fn read(reader: &mut SettingsReader) {
+    reader.renamed(of_parallelism);
     let entries = reader.said();
     if shipped::is_python(&entries) {
         let whose = shipped::begun(&entries).and_then(|shipped| shipped.function).unwrap_or(DIALECT.name);

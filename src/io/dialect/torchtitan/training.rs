@@ -201,6 +201,9 @@ fn training(reader: &mut SettingsReader) {
     reader.steps(count);
 }
 
+/// What is recomputed: "none", "selective", "full" or "memory_budget".
+const MODE: &str = "activation_checkpoint.mode";
+
 fn recomputation(reader: &mut SettingsReader) {
     let class = reader.word(CHECKPOINT, "recomputation");
     let off = reader.last(CHECKPOINT) == Some(&Value::Null);
@@ -208,7 +211,13 @@ fn recomputation(reader: &mut SettingsReader) {
         _ if off => Some("none".to_owned()),
         Some("FullAC") => Some("full".to_owned()),
         Some("MemoryBudgetAC") => Some("memory_budget".to_owned()),
-        _ => reader.word("activation_checkpoint.mode", "recomputation"),
+        // Programs that hand their files on read "none" as null.
+        _ if reader.last(MODE) == Some(&Value::Null) => {
+            reader.note(MODE, "nothing is recomputed");
+            reader.value(MODE);
+            Some("none".to_owned())
+        }
+        _ => reader.word(MODE, "recomputation"),
     };
     let option = reader.word("activation_checkpoint.selective_ac_option", "selective:");
     let silent = if class.is_some() { "op" } else { "2" };
