@@ -34,6 +34,8 @@ export function calculator(options) {
   return site;
 }
 
+const pause = () => new Promise((again) => { setTimeout(again, 20); });
+
 /** Reads again until `accept` takes what was read, and returns that. */
 export async function eventually(read, accept) {
   const end = Date.now() + LIMIT_MS;
@@ -41,8 +43,43 @@ export async function eventually(read, accept) {
     const seen = await read();
     if (accept(seen)) return seen;
     if (Date.now() > end) assert.fail(`waited in vain; the last seen was ${inspect(seen)}`);
-    await new Promise((again) => { setTimeout(again, 20); });
+    await pause();
   }
+}
+
+/** Reads again until `check`, which asserts, lets it pass, and returns what was read; the failure is that of the last. */
+export async function until(read, check) {
+  const end = Date.now() + LIMIT_MS;
+  for (;;) {
+    const seen = await read();
+    try {
+      check(seen);
+      return seen;
+    } catch (fault) {
+      if (Date.now() > end) throw fault;
+    }
+    await pause();
+  }
+}
+
+/** Waits until what is read equals `wanted`. */
+export const becomes = (read, wanted, what) => until(read, (seen) => assert.deepEqual(seen, wanted, what));
+/** Waits until the text that is read matches `words`. */
+export const matches = (read, words, what) => until(read, (seen) => assert.match(seen, words, what));
+/** Waits until both reads are the same. */
+export const alike = (read, other, what) => until(
+  () => Promise.all([read(), other()]),
+  ([seen, wanted]) => assert.deepEqual(seen, wanted, what),
+);
+
+/** Reads until that has been the same for a moment, and returns it. */
+export async function still(read) {
+  let [last, since] = [undefined, 0];
+  return eventually(read, (seen) => {
+    const now = JSON.stringify(seen);
+    if (now !== last) [last, since] = [now, Date.now()];
+    return Date.now() - since >= 300;
+  });
 }
 
 /** The text input of a field. */
@@ -51,8 +88,8 @@ export const input = (page, key) => page.locator(`[data-field="${key}"] input`);
 export const said = (page, key) => page.locator(`[data-field="${key}"] .issue`);
 /** Whose memory stands first: that of the run, of the last one that worked, or of a proposal. */
 const OF = /^(Memory of the fullest GPU(, rank \d+)?|(Last run that worked|In the proposed layout): fullest GPU) /;
-/** The key figures as text. */
-export const figures = async (page) => (await page.locator('.strip').innerText()).replace(/\s+/g, ' ').trim();
+/** The key figures as text, once they are seen: another view hides them, which changes how they read. */
+export const figures = async (page) => (await page.locator('.strip:visible').innerText()).replace(/\s+/g, ' ').trim();
 /** The same without whose memory stands first. */
 export const unlabelled = (text) => text.replace(OF, '');
 /** The fragment in the address bar. */
@@ -72,6 +109,16 @@ export const staleIs = (page, stale) => eventually(
 export const surface = (page) => page.locator('section[aria-labelledby="timeline-title"] .surface').first();
 /** What it shows as a picture, to be compared. */
 export const drawn = (page) => surface(page).locator('canvas').first().evaluate((canvas) => canvas.toDataURL());
+/** True once it has a picture. (Chromium warns of pixels that are read again and again.) */
+export const isDrawn = (page) => surface(page).locator('canvas').first().evaluate((canvas) => {
+  const { width, height } = canvas;
+  return canvas.toDataURL() !== Object.assign(document.createElement('canvas'), { width, height }).toDataURL();
+});
+/** The picture once it is there and moves no more: blocks move to their places in another timeline. */
+export const picture = async (page) => {
+  await eventually(() => isDrawn(page), Boolean);
+  return still(() => drawn(page));
+};
 
 /** Opens a sheet of settings, the model's: to be evaluated in the page. */
 export function unfold() {

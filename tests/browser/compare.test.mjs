@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { addressIs, calculator, eventually, figures, fragment, input, more, staleIs, unlabelled } from './calculator.mjs';
+import {
+  addressIs, becomes, calculator, eventually, figures, fragment, input, more, staleIs, unlabelled, until,
+} from './calculator.mjs';
 
 const site = calculator();
 const panel = (page) => page.locator('.compare-runs');
 const has = (locator, wanted) => eventually(() => locator.innerText(), (text) => wanted.test(text));
-/** A row of the panel as texts. */
-const row = (page, name) => panel(page).locator('tr', { has: page.getByRole('cell', { name, exact: true }) }).locator('td').allInnerTexts();
+const isOff = (button) => becomes(() => button.isDisabled(), true);
+/** Waits for a row of the panel: what it is called, and what its cells then say. */
+const rowIs = (page, [name, ...cells]) => becomes(
+  () => panel(page).locator('tr', { has: page.getByRole('cell', { name, exact: true }) }).locator('td').allInnerTexts(),
+  [name, ...cells],
+);
 
 test('the second run stays while the first is changed, and the link holds both', async () => {
   const { page, problems } = await site.open();
@@ -21,7 +27,7 @@ test('the second run stays while the first is changed, and the link holds both',
   await has(panel(page), /Pipeline parallel\s+2\s*→\s*4/);
   // dp = gpus / (tp pp cp)
   await panel(page).getByText('What they are made of').click();
-  assert.deepEqual(await row(page, 'Data-parallel size'), ['Data-parallel size', '16', '8', '−8', '−50.0\u00a0%']);
+  await rowIs(page, ['Data-parallel size', '16', '8', '−8', '−50.0\u00a0%']);
   const { page: other } = await site.open(await fragment(page));
   await has(panel(other), /Pipeline parallel\s+2\s*→\s*4/);
   assert.deepEqual(problems, []);
@@ -38,11 +44,11 @@ test('the comparison is shown from every view, and names the tensors that differ
   const { page, problems } = await site.open('#v=1&b.micro_batch=4');
   await has(panel(page), /of one tensor: /);
   const tensors = panel(page).locator('table', { has: page.getByRole('columnheader', { name: 'tensor, GiB' }) });
-  assert.ok((await tensors.locator('tbody tr').count()) > 3);
+  await eventually(() => tensors.locator('tbody tr').count(), (count) => count > 3);
   // The parts of either bar list their tensors, and open their formula.
   const part = panel(page).locator('.bars').nth(1).locator('.segment.c-activations').first();
   await part.hover();
-  await eventually(() => part.locator('.tip').isVisible(), (seen) => seen);
+  await part.locator('.tip').waitFor();
   await part.click();
   await has(page.locator('.detail'), /Of B, the run beside this one/);
   assert.deepEqual(problems, []);
@@ -60,7 +66,7 @@ test('swap, take, keep, close', async () => {
   await addressIs(page, '#v=1&tp=4&pp=2&b.v=1');
   await panel(page).getByRole('button', { name: 'Close ×' }).click();
   await addressIs(page, '#v=1&tp=4&pp=2');
-  assert.equal(await panel(page).isVisible(), false);
+  await panel(page).waitFor({ state: 'hidden' });
   assert.deepEqual(problems, []);
 });
 
@@ -68,14 +74,20 @@ test('both pictures are there, on common scales', async () => {
   const { page, problems } = await site.open('#v=1&b.global_batch=512');
   await panel(page).locator('figure svg').first().waitFor();
   // Four ranks of each, as long as their pipelines.
-  const widths = await panel(page).locator('figure svg rect[style*="hatched"]').evaluateAll((all) => all.map((lane) => lane.getBoundingClientRect().width));
-  const whole = await panel(page).locator('figure svg').first().evaluate((picture) => picture.getBoundingClientRect().width);
-  assert.equal(widths.length, 8);
-  const [short, long] = [widths[0], widths[7]];
-  assert.ok(Math.abs(long - whole) < 2 && short < 0.6 * whole, `${short} of ${long}`);
-  const edges = await panel(page).locator('.capacity').evaluateAll((all) => all.map((edge) => Math.round(edge.getBoundingClientRect().left)));
-  assert.equal(new Set(edges).size, 1);
-  assert.equal(edges.length, 8);
+  const lanes = () => panel(page).evaluate((runs) => {
+    const widths = (of) => [...runs.querySelectorAll(of)].map((one) => one.getBoundingClientRect().width);
+    return { widths: widths('figure svg rect[style*="hatched"]'), whole: widths('figure svg')[0] };
+  });
+  await until(lanes, ({ widths, whole }) => {
+    assert.equal(widths.length, 8);
+    const [short, long] = [widths[0], widths[7]];
+    assert.ok(Math.abs(long - whole) < 2 && short < 0.6 * whole, `${short} of ${long}`);
+  });
+  const edges = () => panel(page).locator('.capacity').evaluateAll((all) => all.map((edge) => Math.round(edge.getBoundingClientRect().left)));
+  await until(edges, (seen) => {
+    assert.equal(new Set(seen).size, 1);
+    assert.equal(seen.length, 8);
+  });
   assert.deepEqual(problems, []);
 });
 
@@ -117,17 +129,17 @@ test('undo and redo, by button and key; what is typed in one go is one step', as
   await addressIs(page, '#v=1&global_batch=512');
   await page.keyboard.press('Control+z');
   await addressIs(page, '#v=1');
-  assert.ok(await undo.isDisabled());
+  await isOff(undo);
   await page.keyboard.press('Control+Shift+Z');
   await addressIs(page, '#v=1&global_batch=512');
   await page.keyboard.press('Control+y');
   await addressIs(page, '#v=1&pp=2&global_batch=512');
-  assert.ok(await redo.isDisabled());
+  await isOff(redo);
   await undo.click();
   // A new change forgets what was undone.
   await input(page, 'tp').fill('4');
   await addressIs(page, '#v=1&tp=4&global_batch=512');
-  await eventually(() => redo.isDisabled(), Boolean);
+  await isOff(redo);
   assert.deepEqual(problems, []);
 });
 
@@ -153,7 +165,7 @@ test('undo, redo and Back walk over one history, a step each', async () => {
   await redo.click();
   await redo.click();
   await addressIs(page, '#v=1&tp=4&pp=2&global_batch=512');
-  assert.ok(await redo.isDisabled());
+  await isOff(redo);
   // Two presses at once are two steps, and Back goes on from there.
   await page.evaluate(() => {
     const press = () => [...document.querySelectorAll('.history button')][0].click();
@@ -163,7 +175,7 @@ test('undo, redo and Back walk over one history, a step each', async () => {
   await addressIs(page, '#v=1&pp=2');
   await back();
   await addressIs(page, '#v=1');
-  assert.ok(await undo.isDisabled());
+  await isOff(undo);
   await page.evaluate(() => history.forward());
   await addressIs(page, '#v=1&pp=2');
   // A view is a step for Back; undo leads over it to the Run before, and stays in the view.
@@ -172,8 +184,7 @@ test('undo, redo and Back walk over one history, a step each', async () => {
   await page.keyboard.press('Control+z');
   await addressIs(page, '#v=1&view.open=schedules');
   await page.reload();
-  const redoIsOff = () => page.evaluate(() => document.querySelector('.history button:last-child')?.disabled);
-  await eventually(redoIsOff, (isOff) => isOff === false);
+  await becomes(() => page.evaluate(() => document.querySelector('.history button:last-child')?.disabled), false);
   await page.keyboard.press('Control+y');
   await addressIs(page, '#v=1&pp=2&view.open=schedules');
   assert.deepEqual(problems, []);
@@ -181,15 +192,19 @@ test('undo, redo and Back walk over one history, a step each', async () => {
 
 test('what is changed is listed, each with a way back', async () => {
   const { page, problems } = await site.open('#v=1&model.base=llama-3.1-70b&model.layers=40&gpus=128&tp=8');
-  const open = () => page.locator('.menu.changes > summary').click();
+  const menu = page.locator('.menu.changes');
+  // A press in the menu closes it.
+  const open = async () => {
+    await becomes(() => menu.getAttribute('open'), null);
+    await menu.locator('> summary').click();
+  };
   await open();
   const list = page.locator('ul.changes');
   await has(list, /80\s*→\s*40/);
   // The fifth is the software: a link that names none means another than the page opens with.
-  assert.equal(await list.locator('li').count(), 5);
+  await becomes(() => list.locator('li').count(), 5);
   await list.getByRole('button', { name: 'Tensor parallel: Back to 2' }).click();
   await addressIs(page, '#v=1&model.base=llama-3.1-70b&model.layers=40&gpus=128');
-  // A press in the menu closes it.
   await open();
   await list.getByRole('button', { name: /Layers: Back to 80/ }).click();
   await addressIs(page, '#v=1&model=llama-3.1-70b&gpus=128');
@@ -197,7 +212,7 @@ test('what is changed is listed, each with a way back', async () => {
   await page.getByRole('button', { name: 'Back to the run that the page opens with' }).click();
   await addressIs(page, '#v=1&stack=megatron-2025&view.layout=chosen');
   await open();
-  await has(page.locator('.menu.changes'), /Nothing/);
+  await has(menu, /Nothing/);
   assert.deepEqual(problems, []);
 });
 
@@ -207,7 +222,7 @@ test('text that cannot be read greys the picture until it is mended', async () =
   await staleIs(page, false);
   await input(page, 'tp').fill('abc');
   await staleIs(page, true);
-  assert.equal(unlabelled(await figures(page)), unlabelled(before));
+  await becomes(async () => unlabelled(await figures(page)), unlabelled(before));
   await input(page, 'tp').fill('2');
   await staleIs(page, false);
   await input(page, 'tp').fill('abc');
