@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { DESKTOP, EMBED, PHONE } from './browser.mjs';
-import { calculator } from './calculator.mjs';
+import { calculator, closeDialog } from './calculator.mjs';
 import { compute, openAll, PAGES, RUNS, settled } from './tour.mjs';
 
 const site = calculator();
@@ -68,6 +68,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     await page.locator('.whole-strip[aria-busy=false] .whisker u').first().waitFor();
     await page.locator('.whole-inputs summary').click();
     await page.locator('.whole-strip .key').first().click();
+    await settled(page);
     assert.deepEqual(await found(page), []);
   });
 
@@ -75,6 +76,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     const { page } = await site.open(`#v=1&view.open=scoreboard${view}`);
     await page.locator('.board-table tbody tr').first().waitFor();
     await page.locator('main.board > div:last-child summary').click();
+    await settled(page);
     assert.deepEqual(await found(page), []);
   });
 
@@ -86,16 +88,12 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
 
   test(`the dialogs, ${theme}, ${language}`, async () => {
     const { page } = await site.open(`${RUNS.default}${view}`);
-    const opened = async (what, open, close) => {
+    const opened = async (what, open) => {
       await open();
+      await page.locator('dialog[open]').waitFor();
       await settled(page);
       assert.deepEqual(await found(page, 'dialog[open]'), [], what);
-      // The page hears of it a moment later.
-      await page.evaluate(() => new Promise((closed) => {
-        const dialog = document.querySelector('dialog[open]');
-        dialog.addEventListener('close', closed, { once: true });
-        dialog.close();
-      }));
+      await closeDialog(page);
     };
     await opened('share', () => page.locator('header .main').last().click());
     for (const what of ['published', 'methods', 'glossary', 'export markdown', 'import']) {
@@ -122,6 +120,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     assert.deepEqual(await found(page), [], 'compared');
     await page.evaluate(() => { reportError('panicked at a place'); });
     await page.locator('#crash').waitFor();
+    await settled(page);
     assert.deepEqual(await found(page), [], 'a fault');
   });
 

@@ -128,6 +128,13 @@ export function unfold() {
 /** Opens a tab of the panels below the first screen. */
 export const tab = (page, name) => page.getByRole('tab', { name, exact: true }).click();
 
+/** Closes the dialog that is open, and waits until the page has heard of it: the event comes later. */
+export const closeDialog = (page) => page.evaluate(() => new Promise((closed) => {
+  const dialog = document.querySelector('dialog[open]');
+  dialog.addEventListener('close', closed, { once: true });
+  dialog.close();
+}));
+
 /** Presses what is rarely used: it stands in a menu of the header. */
 export async function more(page, name) {
   const menu = page.locator('header.bar .menu.more');

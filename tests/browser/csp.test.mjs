@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { calculator, eventually, input, more, tab } from './calculator.mjs';
+import { becomes, calculator, closeDialog, eventually, input, matches, more, tab } from './calculator.mjs';
 import { DIST, serve } from './server.mjs';
 import { settled, TABS } from './tour.mjs';
 
@@ -43,11 +43,15 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   // Every field of every section once: its value again, the next one of a list, the other of two.
   const fields = new Set();
   const sheets = page.locator('.groups button.group');
-  assert.equal(await sheets.count(), 6);
+  await becomes(() => sheets.count(), 6);
+  const listed = () => page.locator('[data-field]:visible').evaluateAll((all) => all.map((field) => field.dataset.field));
+  let before = await listed();
   for (let at = 0; at < await sheets.count(); at += 1) {
     await sheets.nth(at).click();
     await page.locator('.sheet .field').first().waitFor();
-    const shown = await page.locator('[data-field]:visible').evaluateAll((all) => all.map((field) => field.dataset.field));
+    // The sheet before it stands until this one is there.
+    const shown = await eventually(listed, (now) => now.join() !== before.join());
+    before = shown;
     await page.evaluate(() => {
       for (const field of document.querySelectorAll('[data-field]')) {
         const control = field.querySelector('input, select');
@@ -92,19 +96,16 @@ test('a session over every field, panel, dialog and export breaks no rule and as
     await page.evaluate((of) => document.querySelector(`[data-action="open ${of}"]`).click(), of);
     await page.locator('#dialog').waitFor();
     await page.waitForTimeout(100);
-    await page.evaluate(() => document.querySelector('#dialog').close());
-    // The page hears of it by an event that comes later.
-    await page.waitForTimeout(100);
+    await closeDialog(page);
   }
   await page.evaluate(() => document.querySelector('[data-action="open import"]').click());
   await page.getByLabel('What to bring in').fill(CONFIG);
   await page.locator('#dialog .summary', { hasText: '8.03 B parameters' }).waitFor();
   await page.locator('#dialog .summary [data-action=import]').first().click();
-  await page.evaluate(() => document.querySelector('#dialog').close());
+  if (await page.locator('#dialog').isVisible()) await closeDialog(page);
   await quiet('dialogs');
 
   // Every file that is offered.
-  await page.waitForTimeout(100);
   await page.evaluate(() => document.querySelector('[data-action="open export markdown"]').click());
   const formats = page.locator('#dialog button[data-action^="open export "]');
   await formats.first().waitFor();
@@ -122,7 +123,7 @@ test('a session over every field, panel, dialog and export breaks no rule and as
     assert.equal(await (await waits).failure(), null);
   }
   assert.ok(saved >= 4, `${saved} files`);
-  await page.evaluate(() => document.querySelector('#dialog').close());
+  await closeDialog(page);
   await quiet('files');
 
   await tab(page, 'Layouts');
@@ -143,8 +144,7 @@ for (const [what, rules] of [
     const { page } = await site.open('blank.html', { started: false });
     await page.goto(host.url);
     await page.locator('#crash').waitFor();
-    const said = await page.locator('#crash').innerText();
-    assert.match(said, /Content-Security-Policy/);
+    const said = await matches(() => page.locator('#crash').innerText(), /Content-Security-Policy/);
     // What has to be allowed is what the page's own policy allows.
     const needed = /script-src [^;"]*/.exec(readFileSync(`${DIST}index.html`, 'utf8'))[0];
     assert.ok(said.includes(needed), said);

@@ -17,8 +17,14 @@ export const RUNS = {
 /** The pages beside the calculator. */
 export const PAGES = ['sources.html', 'limits.html', 'sources.zh.html', 'limits.zh.html'];
 
-/** Waits until no work is under way (browser.mjs counts the worker's) and the document has been still for a moment. */
-export const settled = (page) => page.evaluate(() => new Promise((still) => {
+/** How long the document has to be still, milliseconds: longer than the pause before layouts are searched. */
+const STILL_MS = 400;
+
+/** Waits until no work is under way (browser.mjs counts the worker's), no part of the page is awaited, and the document
+ * has been still for a moment. */
+export const settled = (page) => page.evaluate((moment) => new Promise((still) => {
+  const awaited = () => [...document.querySelectorAll('p.muted[role=status]')].some((words) => (
+    ['Loading…', '正在加载…'].includes(words.textContent) && words.checkVisibility()));
   // The playhead of the first screen never stands still.
   const changes = (records) => records.some(({ target }) => !(target instanceof Element ? target : target.parentElement)?.closest('.play, .played'));
   const watch = new MutationObserver((records) => { if (changes(records)) again(); });
@@ -26,14 +32,14 @@ export const settled = (page) => page.evaluate(() => new Promise((still) => {
   const again = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (globalThis.unanswered > 0 || document.querySelector('[aria-busy=true]')) return again();
+      if (globalThis.unanswered > 0 || document.querySelector('[aria-busy=true]') || awaited()) return again();
       watch.disconnect();
       return still();
-    }, 150);
+    }, moment);
   };
   watch.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   again();
-}));
+}), STILL_MS);
 
 /** Opens every fold, again while new ones appear. */
 export async function openAll(page) {
