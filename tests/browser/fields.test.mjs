@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESKTOP, PHONE } from './browser.mjs';
 import {
-  addressIs, calculator, drawn, eventually, figures, figuresChange, input, said, staleIs, surface,
-  unlabelled,
+  addressIs, becomes, calculator, drawn, eventually, figures, figuresChange, fragment, input, matches, picture, said,
+  staleIs, surface, unlabelled, until,
 } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const site = calculator();
 
@@ -22,15 +23,15 @@ async function sheet(page, name) {
 
 /** Types `text` into `key`, and checks how the page treats a wrong value; `of` finds what is said of it. */
 async function isRefused(page, key, text, message, of = said) {
-  const [before, picture] = [await figures(page), await drawn(page)];
+  const [before, seen] = [await figures(page), await picture(page)];
   await input(page, key).fill(text);
-  await eventually(async () => (await of(page, key).allInnerTexts()).join('\n'), (seen) => message.test(seen));
-  assert.equal(await input(page, key).getAttribute('aria-invalid'), 'true');
+  await matches(async () => (await of(page, key).allInnerTexts()).join('\n'), message);
+  await becomes(() => input(page, key).getAttribute('aria-invalid'), 'true');
   assert.equal(await input(page, key).inputValue(), text);
   await input(page, key).blur();
   assert.equal(await input(page, key).inputValue(), text, 'stays when the field is left');
-  assert.equal(unlabelled(await figures(page)), unlabelled(before));
-  assert.equal(await drawn(page), picture);
+  await becomes(async () => unlabelled(await figures(page)), unlabelled(before));
+  await eventually(() => drawn(page), (now) => now === seen);
 }
 
 test('a value that cannot work says why, and the last good picture stays', async () => {
@@ -71,7 +72,7 @@ test('a text that is refused stays refused while another field changes, until it
   await staleIs(page, true);
   await sentence.getByRole('textbox', { name: 'Sequence' }).fill('4096');
   await addressIs(page, '#v=1&seq_len=4096');
-  assert.equal(await gpus.getAttribute('aria-invalid'), 'true');
+  await becomes(() => gpus.getAttribute('aria-invalid'), 'true');
   await staleIs(page, true);
   await sentence.getByRole('textbox', { name: 'Sequence' }).blur();
   await page.keyboard.press('Control+z');
@@ -84,7 +85,7 @@ test('only the latest text is spoken of', async () => {
   const { page } = await site.open();
   await isRefused(page, 'tp', '7', /do not divide by TP 7/);
   await isRefused(page, 'tp', 'abc', /Enter a whole number/);
-  assert.equal(await said(page, 'tp').count(), 1);
+  await becomes(() => said(page, 'tp').count(), 1);
 });
 
 test('one click mends a value', async () => {
@@ -93,8 +94,8 @@ test('one click mends a value', async () => {
   await input(page, 'tp').fill('7');
   await page.locator('[data-field="tp"] .fix').click();
   await addressIs(page, '#v=1&tp=8&pp=2');
-  assert.equal(await input(page, 'tp').inputValue(), '8');
-  assert.equal(await said(page, 'tp').count(), 0);
+  await becomes(() => input(page, 'tp').inputValue(), '8');
+  await becomes(() => said(page, 'tp').count(), 0);
   await staleIs(page, false);
   await figuresChange(page, before);
   assert.deepEqual(problems, []);
@@ -123,14 +124,14 @@ test('the sentence is the form: a part of it is edited in place', async () => {
   const batch = await sheet(page, 'Batch and budget');
   await sentence.getByRole('textbox', { name: 'Sequence' }).fill('16384');
   await addressIs(page, '#v=1&seq_len=16384');
-  assert.equal(await batch.locator('[data-field="seq_len"] input').inputValue(), '16384');
+  await becomes(() => batch.locator('[data-field="seq_len"] input').inputValue(), '16384');
   await sentence.getByRole('textbox', { name: 'Sequence' }).blur();
-  assert.equal(await sentence.getByRole('textbox', { name: 'Sequence' }).inputValue(), '16k');
+  await becomes(() => sentence.getByRole('textbox', { name: 'Sequence' }).inputValue(), '16k');
   await sentence.getByRole('textbox', { name: 'Sequence' }).fill('32k');
   await addressIs(page, '#v=1&seq_len=32768');
   await sentence.getByRole('textbox', { name: 'Sequence' }).fill('16k');
   await addressIs(page, '#v=1&seq_len=16384');
-  assert.equal(await batch.locator('[data-field="seq_len"] input').inputValue(), '16384');
+  await becomes(() => batch.locator('[data-field="seq_len"] input').inputValue(), '16384');
   const cluster = await sheet(page, 'Cluster and links');
   await sentence.getByRole('textbox', { name: 'GPUs' }).fill('sixty');
   for (const of of [saidElsewhere(page, 'gpus'), cluster.locator('[data-field="gpus"] .issue')]) {
@@ -139,13 +140,14 @@ test('the sentence is the form: a part of it is edited in place', async () => {
   await sentence.getByRole('textbox', { name: 'GPUs' }).fill('32*4');
   await addressIs(page, '#v=1&gpus=128&seq_len=16384');
   for (const of of [saidElsewhere(page, 'gpus'), cluster.locator('[data-field="gpus"] .issue')]) {
-    assert.equal(await of.count(), 0);
+    await becomes(() => of.count(), 0);
   }
   assert.deepEqual(problems, []);
 });
 
 test('no two elements share an id', async () => {
   const { page } = await site.open();
+  await settled(page);
   const ids = await page.evaluate(() => [...document.querySelectorAll('[id]')].map((element) => element.id));
   assert.deepEqual(ids.filter((id, at) => ids.indexOf(id) !== at), []);
 });
@@ -154,7 +156,7 @@ test('a changed field can be put back', async () => {
   const { page } = await site.open('#v=1&tp=4');
   await page.locator('[data-field="tp"]').getByRole('button', { name: 'Back to the default' }).click();
   await addressIs(page, '#v=1');
-  assert.equal(await input(page, 'tp').inputValue(), '2');
+  await becomes(() => input(page, 'tp').inputValue(), '2');
 });
 
 test('arrows step through values that work', async () => {
@@ -169,8 +171,8 @@ test('arrows step through values that work', async () => {
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
   await addressIs(page, '#v=1&tp=1');
-  assert.equal(await tp.inputValue(), '1');
-  assert.equal(await page.locator('.issue.error').count(), 0);
+  await becomes(() => tp.inputValue(), '1');
+  await becomes(() => page.locator('.issue.error').count(), 0);
 });
 
 test('steppers of cluster and batch walk round numbers that divide', async () => {
@@ -180,6 +182,7 @@ test('steppers of cluster and batch walk round numbers that divide', async () =>
   await addressIs(page, '#v=1&tp=16&global_batch=512');
   await sheet(page, 'Cluster and links');
   await page.getByRole('button', { name: 'Less GPUs', exact: true }).click();
+  await settled(page);
   assert.equal(await said(page, 'gpus').count(), 0);
   assert.equal(await page.locator('.issue.error').count(), 0);
   await page.getByRole('button', { name: 'More GPUs', exact: true }).click();
@@ -193,11 +196,12 @@ for (const [name, options] of [['desktop', DESKTOP], ['phone', PHONE]]) {
     await input(page, 'tp').waitFor();
     const tops = () => page.locator('.field').evaluateAll((fields) => fields.map((field) => field.offsetTop));
     const moveNone = async (keys) => {
+      await settled(page);
       const before = await tops();
       for (const key of keys) {
         const field = page.locator(`.field[data-field="${key}"]`);
         await field.locator('input, select').focus();
-        assert.ok(await field.locator('.hint').isVisible(), key);
+        await field.locator('.hint').waitFor();
         assert.deepEqual(await tops(), before, key);
       }
     };
@@ -227,12 +231,12 @@ for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by TP 7
     await eventually(() => said(page, 'tp').first().innerText(), (seen) => text.test(seen));
     await eventually(() => page.title(), (title) => /^✕ cannot run · Llama 3.1 8B on 64 GPUs/.test(title));
     for (const place of ['.strip-frame', '.detail', '[aria-labelledby=memory-title]']) {
-      assert.match(await page.locator(place).getAttribute('class'), /stale$|stale /, place);
+      await matches(() => page.locator(place).getAttribute('class'), /stale$|stale /, place);
     }
     if (link) await page.locator('[data-field="tp"] .fix').first().click();
     else await input(page, 'tp').fill('4');
     await eventually(() => page.title(), (title) => title.startsWith('Fits'));
-    assert.equal(await note.isVisible(), false);
+    await note.waitFor({ state: 'hidden' });
     assert.deepEqual(problems, []);
   });
 }
@@ -249,9 +253,9 @@ test('each view says of which run its figures are while the one entered cannot r
     await eventually(() => note.innerText(), (seen) => /This cannot run.*last run that could/s.test(seen));
     // Answers to questions that nobody has asked yet are of no run.
     const fresh = page.locator(`${main} .stale-able:not(.stale, .stale *, .whole-inverse *)`);
-    assert.equal(await fresh.count(), 0, view);
+    await becomes(() => fresh.count(), 0, view);
   }
-  assert.doesNotMatch(await page.locator('.opening').innerText(), /this run/);
+  await until(() => page.locator('.opening').innerText(), (seen) => assert.doesNotMatch(seen, /this run/));
   assert.deepEqual(problems, []);
 });
 
@@ -261,7 +265,9 @@ test('the hint of a field covers no result and not the field', async () => {
     await page.locator('.suggestion').first().waitFor();
     const places = () => page.evaluate(() => {
       const of = (one) => one.getBoundingClientRect();
-      const hint = of([...document.querySelectorAll('.hint')].find((one) => one.checkVisibility()));
+      const shown = document.querySelector('.field:focus-within .hint');
+      if (!shown?.checkVisibility()) return 'no hint';
+      const hint = of(shown);
       const over = (one) => {
         const { left, right, top, bottom } = of(one);
         return left < hint.right && right > hint.left && top < hint.bottom && bottom > hint.top;
@@ -271,7 +277,7 @@ test('the hint of a field covers no result and not the field', async () => {
     });
     for (const key of ['tp', 'pp', 'cp', 'zero', 'micro_batch']) {
       await input(page, key).focus();
-      assert.equal(await places(), 0, `${key} at ${viewport.width}`);
+      await becomes(places, 0, `${key} at ${viewport.width}`);
     }
     await page.context().close();
   }
@@ -283,8 +289,8 @@ test('a price that is not understood leaves everything but the cost as it is', a
   await price.fill('cheap');
   const note = page.locator('.stale-note');
   await eventually(() => note.innerText(), (seen) => /The cost is of the last valid value/.test(seen));
-  assert.equal(await page.locator('.stale').count(), 0);
-  assert.match(await page.title(), /^Fits/);
+  await becomes(() => page.locator('.stale').count(), 0);
+  await matches(() => page.title(), /^Fits/);
   await price.fill('3');
   await eventually(() => note.count(), (count) => count === 0);
   assert.deepEqual(problems, []);
@@ -293,10 +299,10 @@ test('a price that is not understood leaves everything but the cost as it is', a
 test('what a link did not get stands before the verdict, with its digits in groups', async () => {
   const { page, problems } = await site.open('#v=1&gpus=1000000000000000');
   const notice = page.locator('.link-notice');
-  assert.match(await notice.innerText(), /link asks.*GPUs.*a whole number of at most 1\u202f099/s);
-  assert.match(await notice.innerText(), /default is used/);
-  const [first, second] = await Promise.all(['.link-notice', '.strip'].map((of) => page.locator(of).boundingBox()));
-  assert.ok(first.y + first.height <= second.y);
+  await matches(() => notice.innerText(), /link asks.*GPUs.*a whole number of at most 1\u202f099/s);
+  await matches(() => notice.innerText(), /default is used/);
+  const boxes = () => Promise.all(['.link-notice', '.strip'].map((of) => page.locator(of).boundingBox()));
+  await until(boxes, ([first, second]) => assert.ok(first.y + first.height <= second.y));
   assert.deepEqual(problems, []);
   const { page: fine } = await site.open('#v=1&gpus=128');
   assert.equal(await fine.locator('.link-notice').isVisible(), false);
@@ -306,9 +312,9 @@ test('sizes that follow are shown, and are none where nothing divides', async ()
   const { page } = await site.open();
   const layout = await sheet(page, 'More of the layout');
   const sizes = () => layout.locator('.derived output').allInnerTexts();
-  assert.deepEqual(await sizes(), ['8', '32']);
+  await becomes(sizes, ['8', '32']);
   await input(page, 'global_batch').fill('100');
-  assert.deepEqual(await eventually(sizes, ([, count]) => count !== '32'), ['8', '–']);
+  await becomes(sizes, ['8', '–']);
 });
 
 test('a number of GPUs that breaks the batch can be mended where it was typed', async () => {
@@ -316,10 +322,10 @@ test('a number of GPUs that breaks the batch can be mended where it was typed', 
   await input(page, 'gpus').fill('125000000');
   await page.locator('.elsewhere .issue.error').waitFor();
   assert.equal(await page.locator('.elsewhere').getAttribute('aria-live'), 'polite');
-  assert.equal(await input(page, 'gpus').getAttribute('aria-invalid'), 'true');
+  await becomes(() => input(page, 'gpus').getAttribute('aria-invalid'), 'true');
   await page.locator('.elsewhere .fix', { hasText: 'Use 2048 GPUs' }).click();
   await addressIs(page, '#v=1&gpus=2048');
-  assert.equal(await page.locator('.issue.error').count(), 0);
+  await becomes(() => page.locator('.issue.error').count(), 0);
 });
 
 test('in its sheet, too, a number of GPUs that breaks the batch can be mended', async () => {
@@ -327,10 +333,10 @@ test('in its sheet, too, a number of GPUs that breaks the batch can be mended', 
   const gpus = (await sheet(page, 'Cluster and links')).locator('[data-field="gpus"]');
   await gpus.locator('input').fill('125000000');
   await gpus.locator('.issue').first().waitFor();
-  assert.equal(await gpus.locator('input').getAttribute('aria-invalid'), 'true');
+  await becomes(() => gpus.locator('input').getAttribute('aria-invalid'), 'true');
   await gpus.locator('.fix', { hasText: 'Use 2048 GPUs' }).click();
   await addressIs(page, '#v=1&gpus=2048');
-  assert.equal(await page.locator('.issue.error').count(), 0);
+  await becomes(() => page.locator('.issue.error').count(), 0);
 });
 
 test('slash goes to the search, which finds any setting', async () => {
@@ -338,11 +344,11 @@ test('slash goes to the search, which finds any setting', async () => {
   await surface(page).focus();
   await page.keyboard.press('/');
   const find = page.getByLabel('Find a setting');
-  assert.ok(await find.evaluate((element) => element === document.activeElement));
+  await eventually(() => find.evaluate((element) => element === document.activeElement), Boolean);
   assert.equal(await find.inputValue(), '');
   const fields = () => page.locator('.field:visible').evaluateAll((rows) => rows.map((row) => row.dataset.field));
   await page.keyboard.type('loader_ns');
-  assert.deepEqual(await eventually(fields, (keys) => keys.length === 1), ['loader_ns']);
+  await becomes(fields, ['loader_ns']);
   // Enter goes to the first one found.
   await page.keyboard.press('Enter');
   const focused = () => page.evaluate(() => document.activeElement.closest('[data-field]')?.dataset.field);
@@ -358,10 +364,8 @@ test('a run that is typed in one line is set with one press, in a layout that is
   await page.getByRole('button', { name: /^Set Llama 3\.1 70B · LoRA · Sequence 4096 .*· 8 × H100 80 GB$/ }).waitFor();
   await page.keyboard.press('Enter');
   await eventually(() => page.locator('.whose').innerText(), (words) => /chosen for you/.test(words));
-  const address = await page.evaluate(() => location.hash);
-  for (const part of ['model=llama-3.1-70b', 'adapter.method=lora', 'gpus=8', 'seq_len=4096']) {
-    assert.ok(address.includes(part), address);
-  }
+  const parts = ['model=llama-3.1-70b', 'adapter.method=lora', 'gpus=8', 'seq_len=4096'];
+  await eventually(() => fragment(page), (address) => parts.every((part) => address.includes(part)));
   await eventually(() => page.locator('.strip').innerText(), (words) => /Fits/.test(words));
   assert.deepEqual(problems, []);
 });

@@ -1,7 +1,8 @@
 // What people come for, in as few clicks as it may take: every press of a mouse button is counted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, eventually, figures, fragment, input, more } from './calculator.mjs';
+import { becomes, calculator, eventually, figures, fragment, input, matches, more, still } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const site = calculator();
 
@@ -42,8 +43,8 @@ test('70B on 64 H100 at 32k: fits in three clicks, and so does what is proposed'
   await fill('Sequence', '32k');
   await eventually(() => figures(page), (text) => /Fits/.test(text));
   await eventually(() => page.locator('.better').innerText(), (text) => /layouts searched/.test(text));
-  const verdicts = await page.locator('.cards-frame > .suggestions > .suggestion .act').allInnerTexts();
-  assert.ok(verdicts.every((text) => /fits/.test(text)), `${verdicts}`);
+  const verdicts = () => page.locator('.cards-frame > .suggestions > .suggestion .act').allInnerTexts();
+  await eventually(verdicts, (all) => all.every((text) => /fits/.test(text)));
   assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
   assert.deepEqual(problems, []);
 });
@@ -56,7 +57,8 @@ test('the best layout of 405B on 2,048 GPUs and why, in two clicks', async () =>
   // The layout that is chosen is the fastest that the search knows: no card takes less time beyond what can be told apart.
   await eventually(() => page.locator('body').innerText(), (text) => /chosen for you/.test(text));
   await eventually(() => figures(page), (text) => /Fits/.test(text));
-  assert.equal(await page.locator('.suggestion', { hasText: 'Less time' }).count(), 0);
+  await eventually(() => page.locator('.better .caption').innerText(), (text) => /layouts searched/.test(text));
+  await becomes(() => page.locator('.suggestion', { hasText: 'Less time' }).count(), 0);
   assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
 });
 
@@ -69,6 +71,7 @@ test('QLoRA of 70B on one 48 GB card is offered after three clicks, and fits', a
   const offer = page.locator('.unfit .fix', { hasText: 'Train QLoRA' });
   await offer.first().waitFor();
   assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+  await settled(page);
   const tight = /tight|may run out/.test(await offer.first().innerText());
   await offer.first().click();
   await eventually(() => figures(page), (text) => (tight ? /Tight|May run out/ : /Fits/).test(text) && /of 44\.4/.test(text));
@@ -107,7 +110,7 @@ test('DeepSeek-V3 on 2,048 H800 with DualPipe by hand: what overlap hides is dra
   await eventually(() => page.locator('.beside').innerText(), (text) => /of the passes run in pairs/.test(text));
   assert.ok(await clicks() <= 4, `${await clicks()} clicks`);
   // The software of the page has no DualPipe: the line says so, first or among the others.
-  assert.match(await page.locator('.warned').innerText(), /Schedule: .* does not run DualPipe/);
+  await matches(() => page.locator('.warned').innerText(), /Schedule: .* does not run DualPipe/);
   assert.deepEqual(problems, []);
 });
 
@@ -136,21 +139,31 @@ test('the playhead goes where the slider is put, and plays on from there', async
   const { page } = await start('');
   const slider = page.getByRole('slider', { name: 'Instant of the step' });
   await slider.fill('500');
-  const place = () => page.locator('.play .head').evaluate((head) => {
-    const [own, all] = [head, head.closest('.play')].map((one) => one.getBoundingClientRect());
-    return (own.left - all.left) / all.width;
+  await page.evaluate(() => {
+    globalThis.place = () => {
+      const [own, all] = ['.play .head', '.play'].map((one) => document.querySelector(one).getBoundingClientRect());
+      return (own.left - all.left) / all.width;
+    };
   });
+  const place = () => page.evaluate(() => globalThis.place());
   await eventually(place, (share) => Math.abs(share - 0.5) < 0.02);
   await page.locator('.play-button').click();
-  await eventually(place, (share) => share > 0.52);
-  // Stopped, it stands where it came to: at the same part of another run's step, whose instant it says.
-  await page.locator('.play-button').click();
+  // Stopped, it stands where it came to: at the same part of another run's step, whose instant it says. It is stopped in
+  // the frame that sees it: a moment later it may have begun anew.
+  await page.evaluate(() => new Promise((stopped) => {
+    const look = () => {
+      if (globalThis.place() < 0.52) return requestAnimationFrame(look);
+      document.querySelector('.play-button').click();
+      return stopped();
+    };
+    look();
+  }));
   const said = () => page.locator('b.played').innerText();
-  const [stood, before] = [await place(), await said()];
+  const [stood, before] = await still(async () => [await place(), await said()]);
   assert.ok(stood > 0.52, `${stood}`);
   await input(page, 'pp').fill('2');
   await eventually(said, (now) => now !== before);
-  assert.ok(Math.abs(await place() - stood) < 0.01);
+  await eventually(place, (now) => Math.abs(now - stood) < 0.01);
 });
 
 test('two schedules in one embed, in four clicks', async () => {
@@ -186,7 +199,8 @@ test('the best layout and why, in two clicks', async () => {
   const { page, clicks } = await start('#v=1&model=llama-3.1-70b&gpus=256&tp=8&pp=4&seq_len=4096');
   const card = page.locator('.suggestion').first();
   await eventually(() => card.innerText(), (text) => /% less/.test(text) && /fits, [\d.]+ GiB/.test(text));
-  assert.ok((await card.locator('.why').innerText()).length > 20, 'the cause is said');
+  // The cause is said.
+  await eventually(() => card.locator('.why').innerText(), (text) => text.length > 20);
   await card.getByRole('button', { name: 'Use' }).click();
   assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
 });
@@ -235,6 +249,7 @@ test('what fills stage 0 and what makes it fit, in two clicks', async () => {
 test('nothing above the fold moves while someone types', async () => {
   const { page } = await start('');
   await eventually(() => page.locator('.cards-frame').innerText(), (text) => !/Looking/.test(text));
+  await settled(page);
   const frame = () => page.locator('.cards-frame').evaluate((one) => one.getBoundingClientRect().height);
   const room = await frame();
   const places = () => page.evaluate(() => ['.strip', '.pipe', '.falls', '#better-title', '.cards-frame', '.tabs']
@@ -254,7 +269,7 @@ test('nothing above the fold moves while someone types', async () => {
     await eventually(() => page.locator('.stale-note').count(), (count) => count === (text === '67' ? 1 : 0));
     assert.deepEqual(await places(), before, `${text} GPUs`);
   }
-  assert.equal(await frame(), room);
+  await becomes(frame, room);
 });
 
 test('no layout shift on load', async () => {

@@ -1,7 +1,7 @@
 // The JavaScript package: the shapes that its types say, and the very numbers that the page shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, figures } from './calculator.mjs';
+import { calculator, eventually, figures } from './calculator.mjs';
 
 const site = calculator({
   pages: { '/host.html': `<!DOCTYPE html><link rel="icon" href="data:,"><script type="module">
@@ -244,7 +244,7 @@ test('the package and the page show the same numbers', async () => {
   for (const run of [{}, { tp: 4, zero: 3 }, { model: 'llama-3.1-70b', gpus: 256, tp: 8, schedule: 'gpipe' }]) {
     const report = await call('report', run);
     const { page } = await site.open(`#${(await call('encodeLink', run)).fragment}`);
-    const text = await figures(page);
+    const text = await eventually(() => figures(page), (seen) => /GiB/.test(seen));
     const gib = (bytes) => (bytes / 2 ** 30).toFixed(1);
     assert.ok(text.includes(`${gib(report.memory.peak_bytes)} of ${gib(report.memory.capacity_bytes)} GiB`), text);
     assert.ok(text.includes(`rank ${report.memory.peak_stage}`), text);

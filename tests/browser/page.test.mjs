@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launch, PHONE } from './browser.mjs';
-import { eventually, figures, more } from './calculator.mjs';
+import { becomes, eventually, figures, matches, more, until } from './calculator.mjs';
 import { serve } from './server.mjs';
+import { settled } from './tour.mjs';
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -19,7 +20,7 @@ async function site(t, options) {
 test('starts without an error or a request elsewhere', async (t) => {
   const server = await site(t);
   const { page, problems } = await browser.open(server.url);
-  assert.equal(await page.locator('h1:visible').count(), 1);
+  await becomes(() => page.locator('h1:visible').count(), 1);
   assert.deepEqual(problems, []);
 });
 
@@ -82,11 +83,11 @@ test('the theme button turns dark to light, and the next visit remembers', async
   const { page, problems } = await browser.open(server.url, { colorScheme: 'dark' });
   const theme = (of) => of.locator('html').getAttribute('data-theme');
   const paper = (of) => of.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  assert.equal(await theme(page), 'dark');
+  await becomes(() => theme(page), 'dark');
   const dark = await paper(page);
   await page.getByRole('button', { name: 'Light or dark' }).click();
   await eventually(() => theme(page), (now) => now === 'light');
-  assert.notEqual(await paper(page), dark);
+  await eventually(() => paper(page), (now) => now !== dark);
   await page.reload();
   await eventually(() => theme(page), (now) => now === 'light');
   assert.deepEqual(problems, []);
@@ -95,8 +96,8 @@ test('the theme button turns dark to light, and the next visit remembers', async
 test('memory is shown in GiB or GB', async (t) => {
   const server = await site(t);
   const { page } = await browser.open(server.url);
-  const numbers = async () => /([\d.]+) ?of ([\d.]+) (GiB|GB)/.exec(await figures(page)).slice(1);
-  const [used, usable, unit] = await numbers();
+  const numbers = async () => /([\d.]+) ?of ([\d.]+) (GiB|GB)/.exec(await figures(page))?.slice(1) ?? [];
+  const [used, usable, unit] = await eventually(numbers, ([, , now]) => now);
   assert.equal(unit, 'GiB');
   await more(page, 'Memory in');
   const [shown, most] = await eventually(numbers, ([, , now]) => now === 'GB');
@@ -111,8 +112,7 @@ test('a figure that is clicked says where it comes from', async (t) => {
   const about = page.getByRole('complementary', { name: 'About a number' });
   await page.locator('.strip .key', { hasText: 'MFU' }).click();
   await about.locator('.term').first().waitFor();
-  const text = await about.innerText();
-  assert.match(text, /=/);
+  const text = await matches(() => about.innerText(), /=/);
   assert.doesNotMatch(text, /NaN|inf/);
 });
 
@@ -138,8 +138,8 @@ test('nothing is wider than the window, from phone to desktop, and Compare and S
     const { page } = await browser.open(server.url, { viewport: { width, height: 1024 } });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
     const reach = async (button, what) => {
-      const box = await button.boundingBox();
-      assert.ok(box.x >= 0 && box.x + box.width <= width && box.height < 60, `${what} at ${width}`);
+      const within = (box) => box && box.x >= 0 && box.x + box.width <= width && box.height < 60;
+      await until(() => button.boundingBox(), (box) => assert.ok(within(box), `${what} at ${width}`));
     };
     const header = page.locator('header.bar');
     const menu = header.locator('.menu.more');
@@ -163,6 +163,7 @@ test('the key figures stand in one row of columns, whatever the verdict is', asy
     const places = [];
     for (const link of ['#v=1', '#v=1&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048']) {
       const { page } = await browser.open(server.url + link, { viewport: { width, height: 900 } });
+      await settled(page);
       const names = await page.locator('.strip .name').evaluateAll((all) => all.map((name) => {
         const { left, top } = name.getBoundingClientRect();
         return [Math.round(left), Math.round(top)];
@@ -179,10 +180,10 @@ test('the key figures never run under the column beside them', async (t) => {
   const server = await site(t);
   for (const viewport of [{ width: 1440, height: 900 }, { width: 1181, height: 800 }, { width: 901, height: 800 }, { width: 721, height: 800 }]) {
     const { page } = await browser.open(`${server.url}#v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64`, { viewport });
-    const over = await page.locator('.strip').evaluate((strip) => {
+    const over = () => page.locator('.strip').evaluate((strip) => {
       const edge = strip.getBoundingClientRect().right;
       return [...strip.children].filter((key) => key.getBoundingClientRect().right > edge).map((key) => key.innerText);
     });
-    assert.deepEqual(over, [], `${viewport.width}`);
+    await becomes(over, [], `${viewport.width}`);
   }
 });

@@ -2,7 +2,8 @@
 // without a worker.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, eventually, figures, fragment, tab } from './calculator.mjs';
+import { alike, becomes, calculator, eventually, figures, fragment, matches, tab, until } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const SMALL = '#v=1&gpus=8&pp=1&global_batch=64';
 /** Takes long enough to be stopped. */
@@ -31,7 +32,7 @@ async function planned(link = SMALL) {
   const { page, problems } = await site.open(link);
   await tab(page, 'Layouts');
   await chip(page, 'filter:fits').waitFor();
-  await idle(page);
+  await settled(page);
   return { page, problems };
 }
 
@@ -49,15 +50,15 @@ const unfolded = (page) => chip(page, 'toggle:filters').click();
 
 test('layouts are searched by themselves: the run once at its rank, the first the fastest, one the simplest', async () => {
   const { page, problems } = await planned();
-  assert.equal(await rows(page).count(), 9);
-  assert.equal(await rows(page).getByText('your run').count(), 1);
+  await becomes(() => rows(page).count(), 9);
+  await becomes(() => rows(page).getByText('your run').count(), 1);
   await chip(page, 'toggle:rows').click();
   await eventually(() => rows(page).count(), (count) => count === 20);
-  assert.equal(await panel(page).getByText('simplest', { exact: true }).count(), 1);
-  assert.match(await panel(page).getByRole('status').first().innerText(), /layouts looked at/);
+  await becomes(() => panel(page).getByText('simplest', { exact: true }).count(), 1);
+  await matches(() => panel(page).getByRole('status').first().innerText(), /layouts looked at/);
   // The reason is in a row's detail.
   await rows(page).nth(1).locator('summary').click();
-  assert.match(await rows(page).nth(1).locator('details p').innerText(), /saves|As fast|They may be equal/);
+  await matches(() => rows(page).nth(1).locator('details p').innerText(), /saves|As fast|They may be equal/);
   assert.deepEqual(problems, []);
 });
 
@@ -69,7 +70,7 @@ test('a search shows its progress and can be stopped and gone on with', async ()
   await panel(page).getByRole('status').filter({ hasText: 'Stopped.' }).waitFor();
   const said = () => panel(page).getByRole('status').first().innerText();
   const before = await said();
-  assert.equal(await panel(page).getByRole('progressbar').count(), 0);
+  await becomes(() => panel(page).getByRole('progressbar').count(), 0);
   await button(page).click();
   await eventually(said, (now) => now !== before);
   assert.deepEqual(problems, []);
@@ -85,9 +86,10 @@ test('a row is used by the run and the link, and the search stays', async () => 
   await eventually(() => rows(page).filter({ hasText: 'your run' }).innerText(), (own) => own.includes(step));
   const narrow = (text) => text.replace(/\s+/g, '');
   // The main figure has two digits of the row's three.
-  assert.ok(narrow(await figures(page)).includes(narrow(step.replace(/[\d.]+/, (digits) => Number(digits).toPrecision(2)))));
-  assert.equal(await rows(page).count(), 9);
-  assert.match(await fragment(page), /gpus=8/);
+  const main = narrow(step.replace(/[\d.]+/, (digits) => Number(digits).toPrecision(2)));
+  await eventually(() => figures(page), (now) => narrow(now).includes(main));
+  await becomes(() => rows(page).count(), 9);
+  await matches(() => fragment(page), /gpus=8/);
   assert.deepEqual(problems, []);
 });
 
@@ -114,7 +116,7 @@ test('layouts are shown by cost and by memory too', async () => {
   await chip(page, 'order:Leanest').click();
   await pressed(page, 'order:Leanest');
   await hours.waitFor({ state: 'detached' });
-  assert.equal(await rows(page).count(), 10);
+  await becomes(() => rows(page).count(), 10);
   assert.deepEqual(problems, []);
 });
 
@@ -129,7 +131,7 @@ test('pinned rows stand side by side with differences', async () => {
   }
   const pinned = panel(page).getByRole('region', { name: 'Pinned layouts' });
   await eventually(() => pinned.locator('thead th').count(), (count) => count === 3);
-  assert.match(await pinned.getByRole('row', { name: /^step time/ }).innerText(), /\+.*\(\+\d+\.\d\s%\)/);
+  await matches(() => pinned.getByRole('row', { name: /^step time/ }).innerText(), /\+.*\(\+\d+\.\d\s%\)/);
   await chip(page, 'unpin').click();
   await pinned.waitFor({ state: 'detached' });
 });
@@ -139,9 +141,12 @@ test('the map is open, changes its axes, and a cell loads', async () => {
   const map = panel(page).getByRole('region', { name: 'Map of layouts' });
   await map.waitFor();
   await idle(page);
-  const first = await rows(page).nth(1).locator('td').nth(2).innerText();
-  const cells = (await map.locator('td button').allInnerTexts()).map((cell) => cell.split('\n')[0]);
-  assert.ok(cells.includes(first.split('\n')[0]), `${first} of ${cells}`);
+  const fastest = () => rows(page).nth(1).locator('td').nth(2).innerText();
+  const cells = () => map.locator('td button').allInnerTexts();
+  const head = (text) => text.split('\n')[0];
+  await until(async () => [await fastest(), await cells()], ([first, all]) => {
+    assert.ok(all.map(head).includes(head(first)), `${first} of ${all.map(head)}`);
+  });
   await chip(page, 'map:ZeRO,TP').click();
   await eventually(() => map.locator('thead th').allInnerTexts(), (heads) => heads.slice(1).join() === '0,1,2,3');
   await idle(page);
@@ -163,9 +168,8 @@ test('a sweep draws its curves, and a table says the same', async () => {
   await action('toggle:sweep-table').click();
   const table = section.getByRole('region', { name: 'How the cost grows' }).locator('tbody tr');
   await table.first().waitFor();
-  assert.equal(await table.count(), 17);
-  const known = await table.locator('[data-action=load]').count();
-  assert.equal(await section.locator('.curves figure').first().locator('circle').count(), known);
+  await becomes(() => table.count(), 17);
+  await alike(() => section.locator('.curves figure').first().locator('circle').count(), () => table.locator('[data-action=load]').count());
   assert.deepEqual(problems, []);
 });
 
@@ -198,7 +202,7 @@ test('the keyboard reaches every button and keeps its place', async () => {
     (action) => action === 'plan filter:ZeRO=1',
   );
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('data-action')), 'plan filter:ZeRO=2');
+  await becomes(() => page.evaluate(() => document.activeElement.getAttribute('data-action')), 'plan filter:ZeRO=2');
 });
 
 test('a measured step is named as one layout\'s', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, eventually, figures, fragment, more, tab } from './calculator.mjs';
+import { becomes, calculator, eventually, figures, fragment, matches, more, tab } from './calculator.mjs';
 
 const site = calculator();
 
@@ -46,12 +46,11 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   await says(page, 'Read as a log of Megatron-LM.');
   await says(page, 'A step took 7.00 s: the median of 5 steps');
   const other = runs(page).getByRole('region', { name: 'Other than on this page' });
-  assert.match(await other.innerText(), /GPUs[\s\S]*256[\s\S]*8/);
+  await matches(() => other.innerText(), /GPUs[\s\S]*256[\s\S]*8/);
   await press(page, 'Keep this run');
   await fitted(page);
-  const text = await runs(page).innerText();
-  assert.match(text, /network[\s\S]*Not measured: try/);
-  assert.match(text, /The next run to try[\s\S]*torchrun/);
+  await matches(() => runs(page).innerText(), /network[\s\S]*Not measured: try/);
+  await matches(() => runs(page).innerText(), /The next run to try[\s\S]*torchrun/);
   await runs(page).getByLabel('Name of the profile').fill('our H100, NeMo 25.07');
   await press(page, 'Use the profile');
   const used = runs(page).getByRole('region', { name: 'Profiles' });
@@ -72,10 +71,10 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   await page.locator('.layouts .range', { hasText: '–' }).nth(2).waitFor();
 
   const { page: colleague, problems: others } = await site.open(link.replace('&view.open=calibrate', ''));
-  assert.equal(await figures(colleague), after);
+  await becomes(() => figures(colleague), after);
   await colleague.locator('.waterfall', { hasText: 'profile “our H100, NeMo 25.07”' }).waitFor();
   await open(colleague);
-  assert.match(await runs(colleague).getByRole('region', { name: 'Profiles' }).innerText(), /our H100, NeMo 25\.07[^]*runs fitted\s+1[^]*h100-sxm-80gb/);
+  await matches(() => runs(colleague).getByRole('region', { name: 'Profiles' }).innerText(), /our H100, NeMo 25\.07[^]*runs fitted\s+1[^]*h100-sxm-80gb/);
   await press(colleague, 'Without the profile');
   assert.equal(await eventually(() => fragment(colleague), (seen) => !seen.includes('profile')), '#v=1&gpus=256&global_batch=1024&stack=megatron-2025&view.open=calibrate');
 
@@ -98,8 +97,8 @@ test('a profile of someone else is shown beside one\'s own before it is used', a
   await runs(page).getByLabel('A log, or saved runs').fill('see #v=1&profile.means=0.9,1,1,2,1,1,1&profile.widths=0.05,0.05,0.1,0.15,0.2,0.15,0.03&profile.name=theirs&profile.runs=7');
   const both = runs(page).getByRole('region', { name: 'Profiles' });
   await both.filter({ hasText: 'theirs' }).waitFor();
-  assert.match(await both.innerText(), /ours\s+theirs[^]*GEMM and attention\s+1\.10[^]*0\.900/);
-  assert.match(await fragment(page), /profile\.name=ours/);
+  await matches(() => both.innerText(), /ours\s+theirs[^]*GEMM and attention\s+1\.10[^]*0\.900/);
+  await matches(() => fragment(page), /profile\.name=ours/);
   await press(page, 'Use this profile');
   await eventually(() => fragment(page), (seen) => seen.includes('profile.name=theirs'));
   assert.deepEqual(problems, []);
@@ -111,7 +110,7 @@ test('on a phone the runs are opened from the bar below, and nothing widens the 
   await drop(page, 'train.log', log(7));
   await press(page, 'Keep this run');
   await says(page, 'The next run to try');
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+  await becomes(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
   assert.deepEqual(problems, []);
 });
 
@@ -133,7 +132,7 @@ test('what is no log says why, and the run stays', async () => {
   await runs(page).getByLabel('Step time (s)').fill('9.5');
   await press(page, 'Keep it');
   await says(page, '9.50 s');
-  assert.match(await fragment(page), /^#v=1&tp=4&/);
+  await matches(() => fragment(page), /^#v=1&tp=4&/);
   assert.deepEqual(problems, []);
 });
 
