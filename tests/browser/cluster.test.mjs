@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { addressIs, calculator, eventually } from './calculator.mjs';
+import { addressIs, becomes, calculator, eventually, matches } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const site = calculator();
 const OPEN = '#v=1&view.open=cluster';
@@ -10,8 +11,12 @@ const frame = (page) => page.locator('.cluster-frame');
 const status = (page) => page.locator('#cluster-gpu').innerText();
 const rank = (page) => page.locator('.bar-row.chosen:visible .who').innerText();
 
-/** Presses the GPU whose number is drawn: the number of a hovered GPU is drawn over it. */
-const press = (page, gpu) => page.locator('.cluster-map text', { hasText: new RegExp(`^${gpu}$`) }).first().click({ force: true });
+/** Presses the GPU whose number is drawn, once the picture stands still: that of a hovered GPU is drawn over it. */
+const press = async (page, gpu) => {
+  await page.locator('.cluster-map').waitFor();
+  await settled(page);
+  await page.locator('.cluster-map text', { hasText: new RegExp(`^${gpu}$`) }).first().click({ force: true });
+};
 
 test('a pressed GPU is selected in the picture, the memory bars, the timeline and the address', async () => {
   const { page, problems } = await site.open();
@@ -19,12 +24,12 @@ test('a pressed GPU is selected in the picture, the memory bars, the timeline an
   await addressIs(page, '#v=1&view.open=cluster');
   await press(page, 21);
   await addressIs(page, '#v=1&view.open=cluster&view.gpu=21');
-  assert.match(await status(page), /^GPU 21: node 2, place 5 · TP 1 · DP 2 · PP 1\. DP is on 4 of 8 rails\. PP stays on rail 5\.$/);
-  assert.equal(await rank(page), 'rank 1');
-  assert.equal(await page.locator('main.cluster .ranks [aria-pressed=true]').innerText(), 'rank 1');
+  await matches(() => status(page), /^GPU 21: node 2, place 5 · TP 1 · DP 2 · PP 1\. DP is on 4 of 8 rails\. PP stays on rail 5\.$/);
+  await becomes(() => rank(page), 'rank 1');
+  await becomes(() => page.locator('main.cluster .ranks [aria-pressed=true]').innerText(), 'rank 1');
   // The other view keeps it, and what is selected there is selected here.
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  assert.equal(await rank(page), 'rank 1');
+  await becomes(() => rank(page), 'rank 1');
   await page.locator('section[aria-labelledby="timeline-title"] .ranks button', { hasText: 'rank 3' }).click();
   await addressIs(page, '#v=1&view.gpu=53');
   await page.goBack();
@@ -75,8 +80,9 @@ test('a step is played over picture and timeline, and a block says what it waite
   await page.locator('.cluster-map.playing').waitFor();
   await page.getByRole('button', { name: 'Show the stages' }).click();
   await page.locator('.cluster-map:not(.playing)').waitFor();
-  assert.equal(await page.locator('.clock').count(), 0);
+  await becomes(() => page.locator('.clock').count(), 0);
   const surface = page.locator('main.cluster .surface');
+  await settled(page);
   await surface.focus();
   await page.keyboard.press('.');
   await page.locator('.cluster-waits', { hasText: 'Waited for stage 0 over PP' }).waitFor();
@@ -91,7 +97,7 @@ for (const [gpus, sizes] of [[16_384, 'tp=8&pp=16&global_batch=2048'], [1_000_06
     await page.locator('.cluster-map').waitFor();
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     assert.ok(await page.locator('.cluster-map *').count() < 4000);
-    assert.match(await status(page), /PP 15\. DP stays on rail 7\. PP stays on rail 7\.$/);
+    await matches(() => status(page), /PP 15\. DP stays on rail 7\. PP stays on rail 7\.$/);
     assert.deepEqual(problems, []);
   });
 }
@@ -99,7 +105,7 @@ for (const [gpus, sizes] of [[16_384, 'tp=8&pp=16&global_batch=2048'], [1_000_06
 test('the picture alone in a frame', async () => {
   const { page, problems } = await site.open('#v=1&view.embed=cluster&view.gpu=9');
   await page.locator('.cluster-map').waitFor();
-  assert.match(await status(page), /^GPU 9: node 1/);
-  assert.match(await page.locator('.embed-foot a').getAttribute('href'), /#v=1&view\.open=cluster&view\.gpu=9$/);
+  await matches(() => status(page), /^GPU 9: node 1/);
+  await matches(() => page.locator('.embed-foot a').getAttribute('href'), /#v=1&view\.open=cluster&view\.gpu=9$/);
   assert.deepEqual(problems, []);
 });

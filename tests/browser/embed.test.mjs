@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EMBED } from './browser.mjs';
-import { calculator, eventually, figures, surface } from './calculator.mjs';
+import { alike, becomes, calculator, eventually, figures, isDrawn, matches, still, until } from './calculator.mjs';
 import { serve } from './server.mjs';
 import { settled } from './tour.mjs';
 
@@ -40,12 +40,6 @@ async function seen(page) {
   return PANELS.filter((_, at) => shown[at] > 0);
 }
 
-/** True once the timeline of a page or frame has a picture. */
-const isDrawn = (page) => surface(page).locator('canvas').first().evaluate((canvas) => {
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  return data.some((value) => value !== 0);
-});
-
 /** The frame in a page, once it runs. */
 async function framed(page) {
   await eventually(() => page.evaluate(() => globalThis.heard?.some((data) => data?.px > 0)), Boolean);
@@ -68,7 +62,7 @@ async function hosted(path) {
 for (const panel of [...PANELS, 'all']) {
   test(`view.embed=${panel} shows ${panel === 'all' ? 'every panel' : 'one panel'} without inputs`, async () => {
     const { page, problems } = await site.open(`#v=1&view.embed=${panel}`, EMBED);
-    assert.deepEqual(await seen(page), panel === 'all' ? PANELS : [panel]);
+    await becomes(() => seen(page), panel === 'all' ? PANELS : [panel]);
     assert.equal(await page.locator(':is([data-field], input, textarea, header.bar, .inputs, .detail):visible').count(), 0);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
     assert.deepEqual(problems, []);
@@ -101,7 +95,7 @@ const LOW = [
 test('an embed of a comparison shows both runs and changes neither', async () => {
   const { page, problems } = await site.open('#v=1&tp=4&b.tp=2&view.embed=compare', EMBED);
   await page.locator('.compare-card').nth(1).waitFor();
-  assert.equal(await page.locator('.compare-card').count(), 2);
+  await becomes(() => page.locator('.compare-card').count(), 2);
   assert.equal(await page.getByRole('button', { name: /Use B|Swap|use this value/ }).count(), 0);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
   assert.deepEqual(problems, []);
@@ -113,7 +107,7 @@ test('a frame of 600 x 400 shows what it promises without scrolling inside', asy
     await page.locator('.results :is(.bar-row, canvas, .scroll-x, .whole-calendar, .cluster-map)').first().waitFor();
     const height = () => page.evaluate(() => Math.ceil(document.body.getBoundingClientRect().height));
     await eventually(height, (px) => px > 100 && px <= 400);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 600), link);
+    await becomes(() => page.evaluate(() => document.documentElement.scrollWidth <= 600), true, link);
     assert.deepEqual(problems, []);
   }
   const { page } = await site.open('#v=1&view.embed=timeline', EMBED);
@@ -124,25 +118,25 @@ test('a frame of 600 x 400 shows what it promises without scrolling inside', asy
 
 test('a step of a lesson stands alone, and its sliders move its figures', async () => {
   const { page, problems } = await site.open(`#v=1&view.embed=${LESSON}`, EMBED);
-  assert.equal(await page.locator('h2').innerText(), 'Interleaving: smaller stages');
+  await becomes(() => page.locator('h2').innerText(), 'Interleaving: smaller stages');
   assert.equal(await page.locator('nav, header.bar, .inputs, .page').count(), 0);
   await page.getByText('Explanation').click();
   const bubble = () => page.locator('.lesson-formula .values').innerText();
-  const before = await bubble();
+  const before = await eventually(bubble, Boolean);
   await page.locator('.slider', { hasText: 'stages per rank' }).locator('input').press('ArrowRight');
   await eventually(bubble, (after) => after !== before);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
-  const link = await page.getByRole('link', { name: 'Open in Shardscope' }).getAttribute('href');
-  assert.match(link, /#v=1&view\.lesson=pipelines\.interleaving&view\.sliders=p\.4,m\.8,v\.4$/);
+  const link = () => page.getByRole('link', { name: 'Open in Shardscope' }).getAttribute('href');
+  await matches(link, /#v=1&view\.lesson=pipelines\.interleaving&view\.sliders=p\.4,m\.8,v\.4$/);
   assert.deepEqual(problems, []);
 });
 
 test('a low frame shows title, sliders and picture at once, where the link says that the sliders stand', async () => {
   const { page, problems } = await site.open(`#v=1&view.embed=${LESSON}&view.sliders=p.4,m.32,v.4`, EMBED);
   await page.locator('.lesson-frame .drawing').waitFor();
-  assert.deepEqual(await page.locator('.slider output').allInnerTexts(), ['4', '32', '4']);
-  const bottoms = await page.locator('.lesson-frame :is(h2, .sliders, .drawing)').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().bottom));
-  assert.ok(bottoms.length === 3 && Math.max(...bottoms) <= 400, `${bottoms}`);
+  await becomes(() => page.locator('.slider output').allInnerTexts(), ['4', '32', '4']);
+  const bottoms = () => page.locator('.lesson-frame :is(h2, .sliders, .drawing)').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().bottom));
+  await eventually(bottoms, (all) => all.length === 3 && Math.max(...all) <= 400);
   await page.evaluate(() => { location.hash = location.hash.replace('v.4', 'v.99'); });
   await page.locator('.lesson-frame .issue', { hasText: 'no 99' }).waitFor();
   assert.deepEqual(problems, []);
@@ -155,17 +149,15 @@ test('no step of a lesson scrolls in a low frame, and its words are one press aw
   const steps = [...ids.matchAll(/^ {4}\(\s*"([a-z]+)",\s*&\[([^\]]*)\],?\s*\),$/gm)]
     .flatMap(([, lesson, list]) => [...list.matchAll(/\("([a-z0-9-]+)", \d+\)/g)].map(([, step]) => `${lesson}.${step}`));
   assert.ok(steps.length >= 60, `${steps.length}`);
-  const seen = [];
   let title = '';
   for (const step of steps) {
     await page.evaluate((id) => { location.hash = location.hash.replace(/view\.lesson=[a-z0-9.-]+/, `view.lesson=${id}`); }, step);
     // No two steps have one title.
     const before = title;
     title = await eventually(() => page.locator('.lesson-frame h2').innerText(), (now) => now !== before);
-    const [width, height] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]);
-    seen.push({ step, width, height });
+    const size = () => page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]);
+    await until(size, ([width, height]) => assert.ok(width <= 600 && height <= 400, `${step}: ${width} x ${height}`));
   }
-  assert.deepEqual(seen.filter(({ width, height }) => width > 600 || height > 400), []);
   const words = page.locator('.lesson-frame .lesson-formula');
   assert.equal(await words.isVisible(), false);
   await page.getByText('Explanation').click();
@@ -179,10 +171,9 @@ test('a picture of pipelines is covered from the moment on that its slider says,
   await slider.fill('500');
   const curtain = page.locator('.lesson-figure.covered .curtain');
   await curtain.waitFor();
-  const lefts = await Promise.all([curtain, page.locator('.lesson-figure .scrubbed .drawing')].map((one) => one.boundingBox()));
-  const share = (lefts[0].x - lefts[1].x) / lefts[1].width;
-  assert.ok(Math.abs(share - 0.5) < 0.01, `${share}`);
-  assert.match(await page.locator('.moment').innerText(), /GPipe at .*: \d of 4 ranks work/);
+  const boxes = () => Promise.all([curtain, page.locator('.lesson-figure .scrubbed .drawing')].map((one) => one.boundingBox()));
+  await eventually(boxes, ([cover, drawing]) => cover && drawing && Math.abs((cover.x - drawing.x) / drawing.width - 0.5) < 0.01);
+  await matches(() => page.locator('.moment').innerText(), /GPipe at .*: \d of 4 ranks work/);
   await page.locator('.scrub button').click();
   await page.waitForFunction(() => Number(document.querySelector('.scrub input').value) > 520);
   await page.locator('.scrub button').click();
@@ -232,7 +223,7 @@ test('the element shows a step, and another where its attribute says so', async 
 
 test('an unknown panel is shown as everything', async () => {
   const { page } = await site.open('#v=1&view.embed=nonsense', EMBED);
-  assert.deepEqual(await seen(page), PANELS);
+  await becomes(() => seen(page), PANELS);
 });
 
 test('the way out leads to the same run in the whole calculator', async () => {
@@ -241,24 +232,24 @@ test('the way out leads to the same run in the whole calculator', async () => {
   const { page: whole } = await site.open(link);
   // Tokens and price are inputs there, words here.
   await whole.locator('.strip input').evaluateAll((all) => all.forEach((one) => one.replaceWith(one.value)));
-  assert.equal(await figures(whole), await figures(page));
-  assert.equal(await whole.locator('[data-field="tp"] input').inputValue(), '4');
+  await alike(() => figures(whole), () => figures(page));
+  await becomes(() => whole.locator('[data-field="tp"] input').inputValue(), '4');
 });
 
 test('view.theme wins over what the browser prefers, and lets the host\'s paper through', async () => {
   for (const [theme, colorScheme] of [['dark', 'light'], ['light', 'dark']]) {
     const { page } = await site.open(`#v=1&view.embed=strip&view.theme=${theme}`, { ...EMBED, colorScheme });
-    assert.equal(await page.locator('html').getAttribute('data-theme'), theme);
-    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgba(0, 0, 0, 0)');
+    await becomes(() => page.locator('html').getAttribute('data-theme'), theme);
+    await becomes(() => page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgba(0, 0, 0, 0)');
   }
   const { page } = await site.open('#v=1&view.embed=strip', EMBED);
-  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+  await becomes(() => page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
 });
 
 test('a run that cannot work says why, over the default greyed', async () => {
   for (const panel of PANELS) {
     const { page, problems } = await site.open(`#v=1&tp=7&view.embed=${panel}`, EMBED);
-    assert.match(await page.locator('.said').innerText(), /This cannot run.*(tp|TP|divi)/s);
+    await matches(() => page.locator('.said').innerText(), /This cannot run.*(tp|TP|divi)/s);
     await page.locator('.stale').first().waitFor();
     // The picture is there, not a hole.
     if (panel === 'timeline') await eventually(() => isDrawn(page), Boolean);
@@ -266,7 +257,7 @@ test('a run that cannot work says why, over the default greyed', async () => {
     assert.deepEqual(problems, []);
   }
   const { page } = await site.open('#v=1&tp=four&view.embed=strip', EMBED);
-  assert.match(await page.locator('.said').innerText(), /Enter a whole number of at least 1/);
+  await matches(() => page.locator('.said').innerText(), /Enter a whole number of at least 1/);
   const { page: fine } = await site.open('#v=1&tp=4&view.embed=strip', EMBED);
   assert.equal(await fine.locator('.said').isVisible(), false);
 });
@@ -284,7 +275,7 @@ for (const path of ['host-strip.html', 'sandboxed.html']) {
     const set = await ask({ type: 'shardscope:set', run: { tp: 1, gpus: 32 }, theme: 'dark' });
     assert.deepEqual([set.run, set.errors], [{ gpus: 32, tp: 1 }, []]);
     await eventually(() => frame.locator('.embed-foot').innerText(), (text) => text.includes('32 ×'));
-    assert.equal(await frame.locator('html').getAttribute('data-theme'), 'dark');
+    await becomes(() => frame.locator('html').getAttribute('data-theme'), 'dark');
     // What one says, the other reads.
     const again = await ask({ type: 'shardscope:set', link: here.link });
     assert.deepEqual([again.run, again.link], [here.run, here.link]);
@@ -295,6 +286,7 @@ for (const path of ['host-strip.html', 'sandboxed.html']) {
 
 test('what is not understood is said and changes nothing', async () => {
   const { page, frame, ask } = await hosted('host-strip.html');
+  await settled(frame);
   const foot = await frame.locator('.embed-foot').innerText();
   for (const [message, said] of [
     [{ run: { tp: 'x' } }, /tp/], [{ run: { nonsense: 1 } }, /no such field/], [{ run: 'tp=2' }, /object/], [{ run: [1] }, /object/],
@@ -310,7 +302,7 @@ test('what is not understood is said and changes nothing', async () => {
   assert.deepEqual([bad.run, bad.errors.length > 0], [{ tp: 7 }, true]);
   await frame.locator('.said').getByText('This cannot run').waitFor();
   await ask({ type: 'shardscope:set', run: { tp: 4 } });
-  assert.equal(await frame.locator('.embed-foot').innerText(), foot);
+  await becomes(() => frame.locator('.embed-foot').innerText(), foot);
   // Neither noise nor strangers are answered.
   const heard = await page.evaluate(async () => {
     const before = globalThis.heard.length;
@@ -328,7 +320,8 @@ test('what is not understood is said and changes nothing', async () => {
 test('a figure of a frame says where it comes from, below the panel, and the frame grows for it', async () => {
   const { page, frame, problems } = await hosted('host-strip.html');
   const height = () => page.evaluate(() => heard.filter((data) => data.type === 'shardscope:height').at(-1).px);
-  const before = await height();
+  await settled(frame);
+  const before = await still(height);
   assert.equal(await frame.locator('.detail').isVisible(), false);
   await frame.locator('[data-action^="explain "]').first().click();
   await frame.locator('.detail .term .formula').first().waitFor();
@@ -342,8 +335,8 @@ test('the element is a frame as high as its content, and follows its attributes'
   const { page, problems } = await site.open('element.html', { started: false });
   const frame = await framed(page);
   await frame.waitForFunction(() => document.querySelector('.embed-foot')?.innerText.includes('128 ×'));
-  assert.equal(await frame.locator('html').getAttribute('data-theme'), 'dark');
-  assert.deepEqual(await seen(frame), ['strip']);
+  await becomes(() => frame.locator('html').getAttribute('data-theme'), 'dark');
+  await becomes(() => seen(frame), ['strip']);
   await eventually(
     async () => [await page.locator('shardscope-embed iframe').getAttribute('height'), await frame.evaluate(() => Math.ceil(document.body.getBoundingClientRect().height))],
     ([outer, inner]) => Number(outer) === inner,
@@ -357,7 +350,7 @@ test('the element is a frame as high as its content, and follows its attributes'
   await eventually(() => frame.locator('html').getAttribute('data-theme'), (theme) => theme === 'light');
   await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('panel', 'overlap'));
   await frame.waitForFunction(() => document.querySelector('#overlap-title'));
-  assert.match(await frame.locator('.embed-foot').innerText(), /32 ×/);
+  await matches(() => frame.locator('.embed-foot').innerText(), /32 ×/);
   await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('lang', 'zh'));
   await eventually(() => frame.locator('html').getAttribute('lang'), (lang) => lang === 'zh-CN');
   // get() is answered by an event.
@@ -382,7 +375,7 @@ test('the element speaks the language of its attribute', async () => {
   const { page, problems } = await site.open('chinese.html', { started: false });
   const frame = await framed(page);
   await eventually(() => frame.locator('html').getAttribute('lang'), (lang) => lang === 'zh-CN');
-  assert.match(await frame.locator('.strip').innerText(), /单步耗时/);
+  await matches(() => frame.locator('.strip').innerText(), /单步耗时/);
   assert.deepEqual(problems, []);
 });
 
@@ -399,8 +392,8 @@ test('a sandboxed frame whose server lets it load nothing says what is missing',
   const { page } = await site.open(new URL('sandboxed.html', server.url).href, { started: false });
   const note = page.frameLocator('iframe').locator('#crash');
   await note.waitFor();
-  assert.match(await note.innerText(), /Access-Control-Allow-Origin/);
-  assert.ok((await note.locator('a').first().getAttribute('href')).endsWith('view.embed=memory'));
+  await matches(() => note.innerText(), /Access-Control-Allow-Origin/);
+  await matches(() => note.locator('a').first().getAttribute('href'), /view\.embed=memory$/);
 });
 
 test('a sandboxed frame computes in the page', async () => {

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LAPTOP, PHONE } from './browser.mjs';
-import { calculator, drawn, eventually, figures, figuresChange, fragment, input, said, surface, tab } from './calculator.mjs';
+import {
+  becomes, calculator, drawn, eventually, figures, figuresChange, fragment, input, matches, picture, said, surface, tab, until,
+} from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const site = calculator();
@@ -30,13 +32,13 @@ const focused = (page) => page.evaluate(() => {
 /** The stop after the next press of `key`: seen, and not under a bar that stays. */
 async function stop(page, key = 'Tab') {
   await page.keyboard.press(key);
-  const seen = await focused(page);
-  if (seen) {
+  const stopped = await until(() => focused(page), (seen) => {
+    if (!seen) return;
     assert.ok(seen.outlined, `the focus is seen on ${seen.name}`);
     assert.ok(seen.onScreen, `${seen.name} is on the screen`);
     assert.equal(seen.under, '', `${seen.name} is not hidden under a bar`);
-  }
-  return seen?.name;
+  });
+  return stopped?.name;
 }
 
 /** Presses Tab until `target` has the focus. */
@@ -69,10 +71,10 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await page.keyboard.press('Control+A');
   await page.keyboard.type('7');
   await eventually(() => said(page, 'tp').first().innerText(), (text) => text.includes('TP 7'));
-  assert.equal(await input(page, 'tp').getAttribute('aria-invalid'), 'true');
-  const described = await input(page, 'tp').evaluate((element) => element.getAttribute('aria-describedby').split(' ')
+  await becomes(() => input(page, 'tp').getAttribute('aria-invalid'), 'true');
+  const described = () => input(page, 'tp').evaluate((element) => element.getAttribute('aria-describedby').split(' ')
     .map((id) => document.getElementById(id)?.innerText).join(' '));
-  assert.match(described, /TP 7/, 'the field is described by what is wrong with it');
+  await matches(described, /TP 7/, 'the field is described by what is wrong with it');
   const fix = page.locator('[data-field="tp"] [data-action^="apply "]').first();
   await to(page, fix);
   await page.keyboard.press('Enter');
@@ -88,19 +90,19 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await eventually(() => page.evaluate(() => document.activeElement.className), (now) => now.includes('close-sheet'));
   await page.keyboard.press('Escape');
   await eventually(() => drawer.isVisible(), (shown) => !shown);
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.action), figure);
+  await becomes(() => page.evaluate(() => document.activeElement.dataset.action), figure);
 
   // The timeline: zoom, step to an op, read it, let it go.
   await to(page, surface(page));
-  const picture = await drawn(page);
+  const whole = await picture(page);
   await page.keyboard.press('w');
-  await eventually(() => drawn(page), (now) => now !== picture);
+  await eventually(() => drawn(page), (now) => now !== whole);
   await page.keyboard.press('.');
   await eventually(() => page.locator('.surface .tip').first().innerText(), (text) => /micro-batch 0/.test(text));
   await page.keyboard.press('Escape');
   await eventually(() => page.locator('.surface .tip').count(), (tips) => tips === 0);
   await page.keyboard.press('0');
-  await eventually(() => drawn(page), (now) => now === picture);
+  await eventually(() => drawn(page), (now) => now === whole);
 
   // All schedules, sorted; the pressed head keeps the focus. And back to the run.
   await to(page, page.locator('header.bar').getByRole('button', { name: 'Schedules', exact: true }));
@@ -109,10 +111,11 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await head.waitFor();
   await to(page, head);
   const cards = () => page.locator('.card').allInnerTexts();
+  await settled(page);
   const unsorted = await cards();
   await page.keyboard.press('Enter');
   await eventually(cards, (now) => now.length > 0 && now.join() !== unsorted.join());
-  assert.match(await page.evaluate(() => document.activeElement.dataset.action ?? ''), /^sort /);
+  await matches(() => page.evaluate(() => document.activeElement.dataset.action ?? ''), /^sort /);
   await to(page, page.locator('header.bar').getByRole('button', { name: 'Run', exact: true }));
   await page.keyboard.press('Enter');
 
@@ -137,7 +140,7 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await eventually(() => copy.innerText(), (now) => /Copied|Select and copy/.test(now));
   await page.keyboard.press('Escape');
   await eventually(() => dialog.isVisible(), (shown) => !shown);
-  assert.ok(await share.evaluate((element) => element === document.activeElement), 'the focus is back at Share');
+  await becomes(() => share.evaluate((element) => element === document.activeElement), true, 'the focus is back at Share');
   assert.deepEqual(problems, []);
 });
 
@@ -147,8 +150,10 @@ test('the first stop leads past the inputs', async () => {
   assert.equal(await stop(page), 'button.skip Skip to the results');
   const run = await fragment(page);
   await page.keyboard.press('Enter');
+  const within = () => page.evaluate(() => document.getElementById('results').contains(document.activeElement));
+  await becomes(within, true);
   const next = await stop(page);
-  assert.ok(await page.evaluate(() => document.getElementById('results').contains(document.activeElement)), next);
+  await becomes(within, true, next);
   assert.equal(await fragment(page), run, 'the address is still the run');
 });
 
@@ -176,10 +181,12 @@ test('a menu closes with Escape and keeps the focus', async () => {
   const menu = page.locator('details.menu').first();
   await menu.locator('summary').focus();
   await page.keyboard.press('Enter');
+  // What it holds is built when it opens.
+  await menu.locator('button').first().waitFor();
   await page.keyboard.press('Tab');
-  assert.ok(await menu.evaluate((element) => element.open && element.contains(document.activeElement)));
+  await becomes(() => menu.evaluate((element) => element.open && element.contains(document.activeElement)), true);
   await page.keyboard.press('Escape');
-  assert.ok(await menu.evaluate((element) => !element.open && element.firstElementChild === document.activeElement));
+  await becomes(() => menu.evaluate((element) => !element.open && element.firstElementChild === document.activeElement), true);
 });
 
 test('Escape closes what lies on top, the drawer before the sheet, wherever the focus is', async () => {
@@ -201,7 +208,7 @@ test('Escape closes what lies on top, the drawer before the sheet, wherever the 
     await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press('Escape');
     await eventually(() => sheet.count(), (sheets) => sheets === 0);
-    assert.ok(await opener.evaluate((element) => element === document.activeElement), 'the focus is at its button');
+    await becomes(() => opener.evaluate((element) => element === document.activeElement), true, 'the focus is at its button');
     // From within it, too.
     await page.keyboard.press('Enter');
     await sheet.locator('input, select').first().focus();
@@ -217,15 +224,15 @@ test('nothing moves for who wants no motion', async () => {
   await surface(page).focus();
   await page.keyboard.press('.');
   await page.locator('.surface .tip').waitFor();
-  assert.deepEqual(await page.evaluate(() => document.getAnimations().length), 0);
+  await becomes(() => page.evaluate(() => document.getAnimations().length), 0);
 });
 
 test('with a system\'s own few colours, data keeps its own and the focus is seen', async () => {
   const { page } = await site.open('', { ...LAPTOP, forcedColors: 'active' });
   await settled(page);
-  const colours = await page.locator('.bar-row').first().locator('.segment').evaluateAll(
+  const colours = () => page.locator('.bar-row').first().locator('.segment').evaluateAll(
     (parts) => new Set(parts.map((part) => getComputedStyle(part).backgroundColor)).size,
   );
-  assert.ok(colours >= 5, `${colours} colours`);
+  await eventually(colours, (count) => count >= 5);
   await stop(page);
 });

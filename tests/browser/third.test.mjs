@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, eventually, figures, fragment, input, surface } from './calculator.mjs';
+import { becomes, calculator, eventually, figures, fragment, input, matches, picture, still, surface, until } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const site = calculator();
@@ -19,9 +19,9 @@ test('no figure of the answer is cut, with a wide face and a narrow one, at any 
       const { page } = await site.open(link, { viewport: { width, height: 900 } });
       for (const face of ['DejaVu Sans', 'Liberation Sans Narrow, Arial Narrow, sans-serif']) {
         await page.evaluate((font) => document.body.style.setProperty('font-family', font, 'important'), face);
-        assert.deepEqual(await cut(page), [], `${width} px, ${face}, ${link}`);
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(over <= 0, `${over} px over ${width}`);
+        await becomes(() => cut(page), [], `${width} px, ${face}, ${link}`);
+        const over = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        await until(over, (wide) => assert.ok(wide <= 0, `${wide} px over ${width}`));
       }
       await page.context().close();
     }
@@ -33,7 +33,7 @@ test('the pill that says where the layout is from reads whole, beside long names
   for (const width of [1040, 1280, 1366, 1440, 1600]) {
     for (const link of ['', long]) {
       const { page } = await site.open(link, { viewport: { width, height: 900 } });
-      const found = await page.evaluate(() => {
+      const found = () => page.evaluate(() => {
         const box = (one) => one.getBoundingClientRect();
         const button = document.querySelector('.whose button');
         button.textContent = 'choose for me: 38 % less time';
@@ -45,7 +45,7 @@ test('the pill that says where the layout is from reads whole, beside long names
         const titles = names.every((one) => one.title.startsWith(one.selectedOptions[0].text));
         return { ends, whole: pill.every(shown), titles };
       });
-      assert.deepEqual(found, { ends: true, whole: true, titles: true }, `${width} px, ${link}`);
+      await becomes(found, { ends: true, whole: true, titles: true }, `${width} px, ${link}`);
       await page.context().close();
     }
   }
@@ -66,8 +66,8 @@ test('tokens, price and currency are edited in the answer', async () => {
   await input(page, 'tokens_total').fill('15T');
   await eventually(() => fragment(page), (now) => /price_per_gpu_hour=1\.8/.test(now) && /tokens_total=15/.test(now) && /currency=/.test(now));
   await page.keyboard.press('Tab');
-  assert.match(await page.locator('.cost').innerText(), /€[\d.]+[kM]?/);
-  assert.equal(await input(page, 'tokens_total').inputValue(), '15 T');
+  await matches(() => page.locator('.cost').innerText(), /€[\d.]+[kM]?/);
+  await becomes(() => input(page, 'tokens_total').inputValue(), '15 T');
 });
 
 test('the drawer is closed until a figure is asked, opens short, and Escape closes it', async () => {
@@ -76,6 +76,7 @@ test('the drawer is closed until a figure is asked, opens short, and Escape clos
   assert.equal(await drawer.isVisible(), false);
   await page.locator('.key.verdict').click();
   await drawer.locator('.formula').first().waitFor();
+  await settled(page);
   assert.equal(await drawer.locator('details[open]').count(), 0);
   assert.ok(await drawer.locator('.term > .term-fold:visible').count() <= 5);
   await page.keyboard.press('Escape');
@@ -86,10 +87,12 @@ test('a zoom stays after an edit', async () => {
   const { page } = await site.open('', DESKTOP);
   await page.getByRole('button', { name: 'fill', exact: true }).click();
   const place = () => page.locator('.pipe .play .axis').evaluate((axis) => axis.style.width);
-  const zoomed = await eventually(place, (now) => now !== '100.000%');
+  await eventually(place, (now) => now !== '100.000%');
+  const zoomed = await still(place);
   await input(page, 'global_batch').fill('128');
   await eventually(() => fragment(page), (now) => now.includes('global_batch=128'));
-  assert.equal(await place(), zoomed);
+  await settled(page);
+  await becomes(place, zoomed);
 });
 
 test('selection, open folds, focus and scroll stay after an edit', async () => {
@@ -108,14 +111,14 @@ test('selection, open folds, focus and scroll stay after an edit', async () => {
     folds: document.querySelectorAll('details.fold[open]').length,
     rank: [...document.querySelectorAll('.pipe .ranks button')].findIndex((one) => one.ariaPressed === 'true'),
   }));
-  const before = await held();
+  const before = await still(held);
   assert.ok(before.scroll > 0 && before.folds > 0 && before.rank === 2, JSON.stringify(before));
   const figure = await figures(page);
   await page.keyboard.press('Control+a');
   await page.keyboard.type('2');
   await eventually(() => figures(page), (now) => now !== figure);
   await settled(page);
-  assert.deepEqual(await held(), before);
+  await becomes(held, before);
 });
 
 test('a key is painted first, the figures follow in the next frame, and the panels below in one of their own', async () => {
@@ -157,10 +160,10 @@ test('Use is within ten stops of a field, headings are landmarks, ? lists the ke
   let stops = 0;
   for (; !(await is('.skip')) && stops < 10; stops += 1) await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  assert.ok(await is('[data-action=load]'), `${stops} stops`);
-  assert.ok(await page.locator('h2:visible').count() >= 4);
+  await until(() => is('[data-action=load]'), (there) => assert.ok(there, `${stops} stops`));
+  await eventually(() => page.locator('h2:visible').count(), (count) => count >= 4);
   for (const region of ['Key figures', 'One step of this pipeline', 'Where the step goes', 'Layouts that do better']) {
-    assert.equal(await page.getByRole('region', { name: region }).count(), 1, region);
+    await becomes(() => page.getByRole('region', { name: region }).count(), 1, region);
   }
   await page.locator('h1:visible').click();
   await page.keyboard.press('?');
@@ -169,6 +172,7 @@ test('Use is within ten stops of a field, headings are landmarks, ? lists the ke
 
 test('on a phone a tap opens the sheet only', async () => {
   const { page } = await site.open('', PHONE);
+  await picture(page);
   await surface(page).tap({ position: { x: 100, y: 40 } });
   await page.locator('aside.detail .term').waitFor();
   assert.equal(await page.locator('.surface .tip:visible, .lens:visible').count(), 0);
@@ -179,7 +183,7 @@ test('the playhead moves without a script, and stands still for who wants no mot
   for (const [reducedMotion, moves] of [['no-preference', true], ['reduce', false]]) {
     const { page } = await site.open('', { ...DESKTOP, reducedMotion });
     const running = () => page.evaluate(() => document.getAnimations().some((one) => one.animationName === 'cross'));
-    assert.equal(await running(), moves);
+    await becomes(running, moves);
     if (!moves) continue;
     await page.getByRole('button', { name: 'Stop the playhead' }).click();
     await eventually(() => page.locator('.play').getAttribute('class'), (now) => now.includes('paused'));
@@ -194,7 +198,9 @@ test('the playhead stops by itself after a minute, and moves again at a press', 
   });
   const state = () => page.locator('.play').getAttribute('class');
   await page.getByRole('button', { name: 'Stop the playhead' }).waitFor();
+  const moves = () => page.evaluate(() => document.getAnimations().some((one) => one.animationName === 'cross'));
   for (let turn = 0; turn < 2; turn += 1) {
+    await eventually(moves, Boolean);
     await later();
     await eventually(state, (now) => now.includes('paused'));
     await page.getByRole('button', { name: 'Play the step' }).click();
@@ -206,8 +212,8 @@ test('Compare stands in place of the results, Share begins with the picture', as
   const { page, problems } = await site.open('#v=1&b.pp=2', DESKTOP);
   const cards = page.locator('.compare-card');
   await eventually(() => cards.count(), (count) => count === 2);
-  assert.ok((await cards.first().boundingBox()).y < 300);
-  assert.equal(await page.locator('.results > .strip-frame').isVisible(), false);
+  await eventually(() => cards.first().boundingBox(), (box) => box?.y < 300);
+  await page.locator('.results > .strip-frame').waitFor({ state: 'hidden' });
   assert.doesNotMatch(await page.locator('.compare-runs').innerText(), /[{}]/);
   await page.getByRole('button', { name: 'Close ×' }).click();
   await page.locator('.results > .strip-frame').waitFor();
@@ -248,6 +254,6 @@ test('a style sheet that is missing stops nothing', async () => {
   await page.route('**/*.css', (route) => route.abort());
   await page.reload();
   await page.waitForFunction(() => globalThis.shardscopeStarted);
-  assert.match(await figures(page), /GiB/);
+  await matches(() => figures(page), /GiB/);
   assert.equal(await page.locator('#crash').isVisible(), false);
 });

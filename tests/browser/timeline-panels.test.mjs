@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, fragment, tab } from './calculator.mjs';
+import { becomes, calculator, fragment, matches, tab } from './calculator.mjs';
 
 const site = calculator();
 
@@ -12,8 +12,10 @@ async function open(words, link = '', options = {}) {
   const { page, problems } = await site.open(link, options);
   await tab(page, 'Pipeline');
   const fold = page.locator('section[aria-labelledby=pipeline-title]');
-  await fold.getByRole('button', { name: words, exact: true }).click();
-  await fold.locator('svg.drawing').first().waitFor();
+  const view = fold.getByRole('button', { name: words, exact: true });
+  await view.click();
+  await becomes(() => view.getAttribute('aria-pressed'), 'true');
+  await fold.locator('svg.drawing:visible').first().waitFor();
   return { page, problems, fold };
 }
 
@@ -33,17 +35,17 @@ const size = (png) => [png.readUInt32BE(16), png.readUInt32BE(20)];
 test('gradients leave eagerly, or when they are told to', async () => {
   const { page, problems, fold } = await open('gradients');
   const pressed = () => fold.locator('.toggle-link[aria-pressed=true]').first().innerText();
-  assert.equal(await pressed(), 'eagerly, bucket by bucket');
+  await becomes(pressed, 'eagerly, bucket by bucket');
   const hidden = fold.locator('svg.drawing rect[style*="fill-opacity"]');
-  assert.equal(await hidden.count(), 4);
+  await becomes(() => hidden.count(), 4);
   await fold.locator('[data-action="choose end"]').focus();
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => document.querySelector('[data-action="choose end"][aria-pressed=true]'));
-  assert.equal(await hidden.count(), 0);
+  await becomes(() => hidden.count(), 0);
   // The keyboard stays where it was, in what was drawn anew.
   await page.waitForFunction(() => document.activeElement?.dataset.action === 'choose end');
-  assert.match(await fold.innerText(), /The step waits .* when they leave eagerly/);
-  assert.equal(await fold.locator('tbody tr').count(), 4);
+  await matches(() => fold.innerText(), /The step waits .* when they leave eagerly/);
+  await becomes(() => fold.locator('tbody tr').count(), 4);
   await fold.getByRole('button', { name: 'exposed communication' }).click();
   // The drawer no longer explains the fullest GPU.
   await page.waitForFunction(() => !/Memory of/.test(document.querySelector('.detail .term')?.textContent ?? 'Memory of'));
@@ -52,9 +54,9 @@ test('gradients leave eagerly, or when they are told to', async () => {
 
 test('even and uneven layers share an axis', async () => {
   const { problems, fold } = await open('even and uneven layers');
-  const said = await fold.locator('svg').first().textContent();
-  assert.match(said, /8\/8\/8\/8 layers/);
-  assert.match(said, /as fast as even/);
+  const said = () => fold.locator('svg').first().textContent();
+  await matches(said, /8\/8\/8\/8 layers/);
+  await matches(said, /as fast as even/);
   assert.deepEqual(problems, []);
 });
 
@@ -64,7 +66,7 @@ test('the warning about a long stage mends it', async () => {
   await page.locator('.note-line').getByRole('button', { name: 'Layers by stage', exact: true }).click();
   await page.locator('.sheet [data-field="stage_layers"] .issue').getByRole('button', { name: /Set Layers by stage to/ }).first().click();
   await page.waitForFunction(() => location.hash.includes('stage_layers='));
-  assert.match(await fragment(page), /stage_layers=\d+/);
+  await matches(() => fragment(page), /stage_layers=\d+/);
   assert.deepEqual(problems, []);
 });
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, eventually, tab } from './calculator.mjs';
+import { becomes, calculator, eventually, matches, tab } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const PANEL = 'section[aria-labelledby=pipeline-title]';
 /** 64 ranks, 4096 micro-batches: 524 thousand ops, 786 thousand where the backward is cut in two. */
@@ -40,15 +41,14 @@ function colours(canvas) {
 test('a second schedule lies on the same axis, and the link holds it', async () => {
   const { page, problems, panel } = await open();
   await eventually(() => panel.locator('.surface:visible').count(), (count) => count === 1);
-  assert.equal(await panel.locator('#compare').inputValue(), '', 'nothing is compared at first');
+  await becomes(() => panel.locator('#compare').inputValue(), '', 'nothing is compared at first');
   await panel.locator('#compare').selectOption('gpipe');
   await page.waitForFunction(() => document.querySelectorAll('[aria-labelledby=pipeline-title] .surface canvas').length === 2);
-  assert.equal(await panel.locator('.surface:visible').count(), 2);
-  const said = await panel.locator('.against').innerText();
-  assert.match(said, /GPipe .* 1F1B .*more activations.*32.* instead of 4/s);
+  await becomes(() => panel.locator('.surface:visible').count(), 2);
+  await matches(() => panel.locator('.against').innerText(), /GPipe .* 1F1B .*more activations.*32.* instead of 4/s);
   await page.waitForFunction(() => location.hash.includes('view.compare=gpipe'));
   const again = await open(await page.evaluate(() => location.hash));
-  assert.equal(await again.panel.locator('#compare').inputValue(), 'gpipe');
+  await becomes(() => again.panel.locator('#compare').inputValue(), 'gpipe');
   await eventually(() => again.panel.locator('.surface:visible').count(), (count) => count === 2);
   assert.deepEqual(problems, []);
 });
@@ -56,20 +56,22 @@ test('a second schedule lies on the same axis, and the link holds it', async () 
 test('the critical path is drawn and told', async () => {
   const { panel, problems } = await open('#v=1&schedule=gpipe');
   await panel.locator('#critical').click();
-  assert.equal(await panel.locator('#critical').getAttribute('aria-pressed'), 'true');
-  assert.match(await panel.locator('.path-note').innerText(), /transfers between ranks/);
-  assert.match(await panel.locator('.critical path').first().getAttribute('d'), /^M[\d.]+ [\d.]+L/);
+  await becomes(() => panel.locator('#critical').getAttribute('aria-pressed'), 'true');
+  await matches(() => panel.locator('.path-note').innerText(), /transfers between ranks/);
+  await matches(() => panel.locator('.critical path').first().getAttribute('d'), /^M[\d.]+ [\d.]+L/);
   assert.deepEqual(problems, []);
 });
 
 test('the keyboard steps through ops and says what they wait for', async () => {
   const { page, panel } = await open();
   const surface = panel.locator('.surface').first();
+  // Keys find ops once the picture is there.
+  await settled(page);
   await surface.focus();
   await page.keyboard.press('.');
-  assert.match(await surface.locator('.tip').innerText(), /rank 0: forward of micro-batch 0 on stage 0.*starts with the step/s);
+  await matches(() => surface.locator('.tip').innerText(), /rank 0: forward of micro-batch 0 on stage 0.*starts with the step/s);
   await page.keyboard.press('ArrowDown');
-  assert.match(await surface.locator('.tip').innerText(), /waits for rank 0: forward of micro-batch 0/);
+  await matches(() => surface.locator('.tip').innerText(), /waits for rank 0: forward of micro-batch 0/);
   await page.keyboard.press('f');
   await panel.locator('.minimap').waitFor({ state: 'visible' });
   await page.keyboard.press('0');
@@ -82,8 +84,8 @@ test('an order of one\'s own is simulated, and a dead-lock says where', async ()
   // PyTorch's CSV: B is the whole backward, sends and receives follow from the order.
   await order.fill('0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1');
   await page.waitForFunction(() => /order=0F0%2C0F1|order=0F0,0F1/.test(location.hash));
-  assert.match(await page.evaluate(() => decodeURIComponent(location.hash)), /order=0F0,0F1,0BW0,0BW1\|1F0,1BW0,1F1,1BW1/);
-  assert.equal(await panel.locator('.stale').count(), 0);
+  await matches(() => page.evaluate(() => decodeURIComponent(location.hash)), /order=0F0,0F1,0BW0,0BW1\|1F0,1BW0,1F1,1BW1/);
+  await becomes(() => panel.locator('.stale').count(), 0);
   await order.fill('0F0,0BW0,0F1,0BW1\n1F1,1F0,1BW0,1BW1');
   await panel.getByText('rank 1 is stuck at its op 0, 1F1').waitFor();
   assert.deepEqual(problems, []);
@@ -95,6 +97,7 @@ test('the timeline leaves as CSV, SVG, PNG and trace', async () => {
   const file = async (what) => {
     const waits = page.waitForEvent('download');
     // A press in the menu closes it.
+    await becomes(() => menu.getAttribute('open'), null);
     await menu.locator('summary').click();
     await menu.locator(`[data-action="timeline ${what}"]`).click();
     const download = await waits;
@@ -117,7 +120,7 @@ test('layers are balanced at a press', async () => {
   const { page, panel } = await open();
   await panel.getByRole('button', { name: 'balance the layers' }).click();
   await page.waitForFunction(() => location.hash.includes('stage_layers='));
-  assert.match(await panel.locator('.uneven').innerText(), /against an even split/);
+  await matches(() => panel.locator('.uneven').innerText(), /against an even split/);
   await panel.getByRole('button', { name: 'split evenly' }).click();
   await page.waitForFunction(() => !location.hash.includes('stage_layers='));
 });
@@ -137,13 +140,15 @@ test('64 ranks and 4096 micro-batches stay whole while one zooms', async () => {
     await page.evaluate(() => new Promise(requestAnimationFrame));
   }
   await panel.locator('.minimap').waitFor({ state: 'visible' });
-  assert.ok(await inked(), 'and when near');
+  // And when near.
+  await eventually(inked, (seen) => seen);
   assert.deepEqual(problems, []);
 });
 
 test('a playhead that moves changes texts alone: no node is put in, which has all that :has names styled again', async () => {
   const { page, problems } = await site.open();
   const number = page.locator('.pipe b.played');
+  await settled(page);
   const before = await number.innerText();
   await page.locator('.pipe').evaluate((pipe) => {
     globalThis.put = [];
@@ -161,9 +166,9 @@ test('typing into a long step does not wait for its simulation', async () => {
   await page.evaluate((fragment) => { location.hash = fragment; }, `${HUGE}&view.tab=pipeline`);
   // The last picture stays, greyed, until typing settles.
   await panel.locator('.stale').waitFor();
-  assert.match(await panel.locator('.ranks').first().innerText(), /rank 3/);
+  await matches(() => panel.locator('.ranks').first().innerText(), /rank 3/);
   await panel.getByText('rank 62').first().waitFor();
-  assert.equal(await panel.locator('.stale').count(), 0);
+  await becomes(() => panel.locator('.stale').count(), 0);
 });
 
 test('fits a phone, comparison included', async () => {
