@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';
-import { calculator, tab } from './calculator.mjs';
+import { becomes, calculator, eventually, matches, tab } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const site = calculator();
 
@@ -29,24 +30,24 @@ test('the published runs are computed when they are seen, those most alike first
   await seen(page);
   const alike = page.getByRole('region', { name: 'Published runs most like yours' }).locator('tbody tr');
   await alike.first().waitFor();
-  assert.equal(await alike.count(), 5);
+  await becomes(() => alike.count(), 5);
   // Llama 3.1 8B on H100 in bf16 with Megatron-LM of 2024: table 4 of Fujii 2024 is nearest.
-  assert.match(await alike.first().innerText(), /table 4|dgxc, Llama 3.1 8B/);
+  await matches(() => alike.first().innerText(), /table 4|dgxc, Llama 3.1 8B/);
   await all(page);
-  assert.equal(fetched.filter((path) => path.endsWith('.csv')).length, 10);
+  await becomes(() => fetched.filter((path) => path.endsWith('.csv')).length, 10);
   // Computed in the page's own thread, there would be one before and one after.
   assert.ok(await page.evaluate(() => globalThis.frames) > 3);
   const errors = page.locator('#accuracy [aria-label="Error by source"]');
   // Tables 3 and 4 of Fujii 2024 have 145 runs that did not run out of memory.
   const count = async (name) => Number(await errors.locator('tr', { hasText: name }).locator('td').nth(2).textContent());
-  assert.equal(await count('table 3') + await count('table 4'), 145);
+  await becomes(async () => await count('table 3') + await count('table 4'), 145);
   // 232 outcomes, none that ran out of memory was called Fits.
   const verdicts = page.locator('#accuracy [aria-label="Verdicts"] tbody tr');
-  const runs = await verdicts.locator('td:nth-child(2)').allTextContents();
-  assert.equal(runs.map(Number).reduce((a, b) => a + b), 232);
-  assert.equal(await verdicts.nth(0).locator('td').nth(2).textContent(), '0');
+  const runs = () => verdicts.locator('td:nth-child(2)').allTextContents();
+  await becomes(async () => (await runs()).map(Number).reduce((a, b) => a + b, 0), 232);
+  await becomes(() => verdicts.nth(0).locator('td').nth(2).textContent(), '0');
   for (const name of [/^Step times: predicted/, /^Memory peaks: predicted/, /^Best layouts beside/]) {
-    assert.ok(await page.locator('#accuracy figure').getByRole('img', { name }).count() > 0, `${name}`);
+    await page.locator('#accuracy figure').getByRole('img', { name }).first().waitFor({ state: 'attached' });
   }
   await page.getByText('measured was 1.448').waitFor();
   assert.deepEqual(problems, []);
@@ -78,7 +79,8 @@ test('on a phone nothing of it is wider than the screen', async () => {
   const { page } = await site.open('', PHONE);
   await seen(page);
   await all(page);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await settled(page);
+  await becomes(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 });
 
 test('each overlap row opens its own formula with the playbook beside it', async () => {
@@ -89,12 +91,12 @@ test('each overlap row opens its own formula with the playbook beside it', async
   const drawer = page.locator('aside.detail');
   const formula = drawer.locator('.formula', { hasText: 'b T h (4 P + Pe) (t - 1) m/t' });
   // What a closed fold holds is made when it is opened.
-  for (let round = 0; round < 6; round += 1) {
-    for (const fold of await drawer.locator('details:not([open]) > summary').all()) {
-      if (await fold.isVisible()) await fold.click();
-    }
-  }
-  await formula.waitFor();
+  const unfold = () => drawer.evaluate((one) => [...one.querySelectorAll('details:not([open]) > summary')]
+    .filter((fold) => fold.checkVisibility()).forEach((fold) => fold.click()));
+  await eventually(async () => {
+    await unfold();
+    return formula.isVisible();
+  }, Boolean);
   await drawer.getByText(/^printed: /).waitFor({ state: 'attached' });
   await drawer.locator('.close-sheet').click();
   await page.getByRole('button', { name: 'a sequence cut' }).click();

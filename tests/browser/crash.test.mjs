@@ -1,7 +1,7 @@
 // What a person sees when the calculator cannot start, or stops: plain words, the link, a report, a way on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, eventually, figures, more } from './calculator.mjs';
+import { becomes, calculator, eventually, figures, matches, more } from './calculator.mjs';
 
 const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 const LINK = '#v=1&tp=4';
@@ -19,12 +19,10 @@ const panel = (page) => page.locator('#crash');
 /** The panel says `words`, holds the run's link, and hides the rest. */
 async function says(page, words) {
   await panel(page).waitFor();
-  assert.match(await panel(page).innerText(), words);
-  assert.equal(await page.locator('#crash-link').getAttribute('href'), `${site.url}${LINK}`);
-  assert.equal(await page.locator('#skeleton:visible').count(), 0);
-  const report = await page.locator('#crash-report').inputValue();
-  assert.ok(report.includes(LINK) && report.includes('Chrome/'), report);
-  return report;
+  await matches(() => panel(page).innerText(), words);
+  await becomes(() => page.locator('#crash-link').getAttribute('href'), `${site.url}${LINK}`);
+  await becomes(() => page.locator('#skeleton:visible').count(), 0);
+  return eventually(() => page.locator('#crash-report').inputValue(), (report) => report.includes(LINK) && report.includes('Chrome/'));
 }
 
 test('a page without WebAssembly says so', async () => {
@@ -109,8 +107,7 @@ for (const [what, fault] of Object.entries(STYLES)) {
     assert.doesNotMatch(await page.locator('body').innerText(), /calculator stopped|did not arrive|cannot run the calculator/);
     await page.evaluate(() => { reportError('panicked at a place'); });
     await panel(page).waitFor();
-    const words = await page.locator('body').innerText();
-    assert.match(words, /The calculator stopped/);
+    const words = await matches(() => page.locator('body').innerText(), /The calculator stopped/);
     assert.doesNotMatch(words, /did not arrive|计算器已停止|GiB/);
   });
 }
@@ -133,7 +130,7 @@ test('a fault shows its panel once; reload and defaults lead on', async () => {
   await trap(page);
   const report = await says(page, /The calculator stopped/);
   assert.match(report, /RuntimeError|panicked/);
-  assert.equal(await page.locator('.strip:visible').count(), 0);
+  await becomes(() => page.locator('.strip:visible').count(), 0);
   await page.evaluate(() => { reportError('panicked at another place'); });
   assert.equal(await page.locator('#crash-report').inputValue(), report);
   await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()]);
@@ -141,7 +138,7 @@ test('a fault shows its panel once; reload and defaults lead on', async () => {
   await trap(page);
   await page.getByRole('link', { name: 'Start from the defaults' }).click();
   await eventually(() => page.locator('[data-field="tp"] input').inputValue().catch(() => ''), (tp) => tp === '2');
-  assert.equal(page.url(), site.url);
+  await becomes(() => page.url(), site.url);
 });
 
 test('a panic\'s own words are in the report', async () => {
@@ -160,9 +157,9 @@ test('the report can be copied, or is selected where that is refused', async () 
     }, refuse);
     const copy = panel(page).locator('#crash-copy');
     await copy.click();
-    assert.equal(await copy.textContent(), refuse ? 'Select and copy' : 'Copied');
-    const selected = await page.locator('#crash-report').evaluate((box) => box.value.slice(box.selectionStart, box.selectionEnd));
-    assert.match(selected, /a place/);
+    await becomes(() => copy.textContent(), refuse ? 'Select and copy' : 'Copied');
+    const selected = () => page.locator('#crash-report').evaluate((box) => box.value.slice(box.selectionStart, box.selectionEnd));
+    await matches(selected, /a place/);
   }
 });
 
@@ -210,6 +207,6 @@ test('without storage and clipboard the page works and says what to do', async (
   await page.getByRole('button', { name: 'Share' }).first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).first().click();
   await page.getByRole('dialog').getByText('Select and copy').first().waitFor();
-  assert.match(await figures(page), /GiB/);
+  await matches(() => figures(page), /GiB/);
   assert.deepEqual(faults, []);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SECTIONS, anchor, forAssistants, render, target } from '../../tools/docs.mjs';
-import { calculator } from './calculator.mjs';
+import { calculator, matches } from './calculator.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCS = join(ROOT, 'dist/docs');
@@ -68,7 +68,7 @@ test('the search finds the section, from any page, and takes what is typed as te
   await page.locator('input[name=q]').press('Enter');
   await page.waitForURL(/search\.html\?q=/);
   const first = page.locator('#hits a').first();
-  assert.match(await first.innerText(), /Memory · States, bytes a parameter/);
+  await matches(() => first.innerText(), /Memory · States, bytes a parameter/);
   await first.click();
   await page.waitForURL(/memory\.html#states-bytes-a-parameter/);
   await page.goto(new URL('search.html?q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E', page.url()).href);

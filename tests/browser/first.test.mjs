@@ -1,7 +1,7 @@
 // The first screen that stands in the document: the very figures and boxes that the program then shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator } from './calculator.mjs';
+import { becomes, calculator, until } from './calculator.mjs';
 
 const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 const WIDTHS = [[1440, 900], [1180, 800], [390, 844]];
@@ -40,26 +40,29 @@ for (const [width, height] of WIDTHS) {
     await page.route('**/worker.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }));
     await page.goto(site.url, { waitUntil: 'commit' });
     await page.locator('#first .strip .value').first().waitFor();
+    // All of the document has arrived.
+    await page.waitForFunction(() => document.readyState !== 'loading');
     const before = await page.evaluate(drawn, '#first');
     assert.equal(await page.locator('#first').evaluate((first) => first.inert), true);
     assert.ok(Object.values(before).filter(({ value }) => /\d/.test(value ?? '')).length > 20, 'figures are painted before the program arrives');
     release();
     await page.waitForFunction(() => globalThis.shardscopeStarted);
-    assert.equal(await page.locator('#first').count(), 0);
-    const after = await page.evaluate(drawn, '');
-    const wrong = [];
-    for (const [way, { value, box }] of Object.entries(before)) {
-      const now = after[way];
-      if (!now) wrong.push(`${way} is not there any more`);
-      else if (now.value !== value) wrong.push(`${way}: ${value} became ${now.value}`);
-      else {
-        // What ends with the first screen is less high there.
-        const sides = EXACT.test(way) || value ? 4 : 3;
-        const off = Math.max(...box.slice(0, sides).map((side, at) => Math.abs(side - now.box[at])));
-        if (off > 0) wrong.push(`${way} moved by ${off} px`);
+    await becomes(() => page.locator('#first').count(), 0);
+    await until(() => page.evaluate(drawn, ''), (after) => {
+      const wrong = [];
+      for (const [way, { value, box }] of Object.entries(before)) {
+        const now = after[way];
+        if (!now) wrong.push(`${way} is not there any more`);
+        else if (now.value !== value) wrong.push(`${way}: ${value} became ${now.value}`);
+        else {
+          // What ends with the first screen is less high there.
+          const sides = EXACT.test(way) || value ? 4 : 3;
+          const off = Math.max(...box.slice(0, sides).map((side, at) => Math.abs(side - now.box[at])));
+          if (off > 0) wrong.push(`${way} moved by ${off} px`);
+        }
       }
-    }
-    assert.deepEqual(wrong, []);
+      assert.deepEqual(wrong, []);
+    });
     for (const kind of ['.strip', '.water', ...(width > 1000 ? ['.surface'] : [])]) {
       assert.ok(Object.keys(before).some((way) => way.includes(kind)), `${kind} is in the first screen`);
     }
@@ -85,5 +88,5 @@ test('while the calculator loads, a link says what it holds', async () => {
   await page.goto(`${site.url}#v=1&model=llama-3.1-405b&gpus=2048&tp=8&pp=<b>x</b>&cp=2&schedule=zb-h1`, { waitUntil: 'commit' });
   const pieces = page.locator('#skeleton > .top .sentence .piece');
   await pieces.last().waitFor();
-  assert.deepEqual(await pieces.allTextContents(), ['Llama 3.1 405B', '2\u202f048 GPUs', 'TP 8', 'CP 2', 'ZB H1']);
+  await becomes(() => pieces.allTextContents(), ['Llama 3.1 405B', '2\u202f048 GPUs', 'TP 8', 'CP 2', 'ZB H1']);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { DESKTOP } from './browser.mjs';
-import { calculator, eventually, figures, fragment, input } from './calculator.mjs';
+import { alike, becomes, calculator, eventually, figures, fragment, input, matches } from './calculator.mjs';
 import { openAll, RUNS, settled, texts } from './tour.mjs';
 
 const site = calculator();
@@ -47,16 +47,16 @@ test('the button turns to Chinese and back, and what changed meanwhile is right 
   const { page } = await site.open('#v=1&tp=2');
   await turn(page);
   await languageIs(page, 'zh-CN');
-  assert.match(await page.locator('[data-field="tp"] label').innerText(), /TP 张量/);
+  await matches(() => page.locator('[data-field="tp"] label').innerText(), /TP 张量/);
   await input(page, 'tp').fill('4');
   await input(page, 'tp').blur();
   await settled(page);
   const numbers = async (of) => (await figures(of)).match(/[\d.]+/g);
-  assert.deepEqual(await numbers(page), await numbers(plain));
+  await alike(() => numbers(page), () => numbers(plain));
   await turn(page);
   await languageIs(page, 'en');
   await settled(page);
-  assert.equal(await figures(page), await figures(plain));
+  await alike(() => figures(page), () => figures(plain));
 });
 
 test('the choice lasts; a link that asks for a language wins and keeps asking', async () => {
@@ -76,7 +76,7 @@ test('a browser that speaks Simplified Chinese is answered in it, others in Engl
   for (const [locale, wanted] of [['zh-CN', 'zh-CN'], ['zh-TW', 'en'], ['en-GB', 'en']]) {
     const { page } = await site.open('#v=1', { ...DESKTOP, locale });
     await settled(page);
-    assert.equal(await language(page), wanted, locale);
+    await becomes(() => language(page), wanted, locale);
   }
 });
 
@@ -86,5 +86,5 @@ test('without its catalogue the page starts in English', async () => {
   await page.goto(`${site.url}?lost#v=1&view.lang=zh`);
   await page.locator('.strip .verdict').waitFor();
   await languageIs(page, 'en');
-  assert.match(await page.locator('[data-field="tp"] label').innerText(), /TP tensor/);
+  await matches(() => page.locator('[data-field="tp"] label').innerText(), /TP tensor/);
 });

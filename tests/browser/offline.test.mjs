@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { launch } from './browser.mjs';
-import { eventually, figures, tab } from './calculator.mjs';
+import { becomes, eventually, figures, matches, tab } from './calculator.mjs';
 import { DIST, serve } from './server.mjs';
 
 const WRITE = fileURLToPath(new URL('../../tools/offline/write.mjs', import.meta.url));
@@ -54,7 +54,7 @@ test('after one visit the page works without the network, tables included', asyn
   // A worker that the first page was starting when the network left is no fault of the second.
   problems.length = 0;
   await started(page);
-  assert.equal(await figures(page), online);
+  await becomes(() => figures(page), online);
   await page.getByRole('button', { name: 'Cluster', exact: true }).click();
   await page.locator('.cluster-map').waitFor();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -63,7 +63,7 @@ test('after one visit the page works without the network, tables included', asyn
   // The page by its full name, and another run.
   await page.goto(`${server.url}index.html#v=1&tp=4`);
   await started(page);
-  assert.equal(await page.locator('[data-field="tp"] input').inputValue(), '4');
+  await becomes(() => page.locator('[data-field="tp"] input').inputValue(), '4');
   assert.deepEqual(problems, []);
 });
 
@@ -109,7 +109,7 @@ test('a newer build waits until the reload that a person asks for; no page mixes
     await eventually(() => running(one).catch(() => before), (build) => build !== before);
   }
   await started(page);
-  assert.match(await packageText(), /\/\/ next\s*$/);
+  await matches(packageText, /\/\/ next\s*$/);
   assert.equal(await page.locator('#update').isVisible(), false);
   await eventually(() => page.evaluate(() => caches.keys().then((names) => names.length)), (count) => count === 1);
   assert.deepEqual(problems, []);
@@ -132,6 +132,11 @@ test('a file of the copy that is damaged or deleted is fetched again and kept', 
   });
   await page.reload();
   await started(page);
+  // What was fetched again is put into the copy a moment later.
+  await eventually(() => page.evaluate(async (url) => {
+    const [whole, guard] = await Promise.all([url, new URL('guard.js', location.href).href].map((one) => caches.match(one)));
+    return Boolean(guard) && (await whole.arrayBuffer()).byteLength > 1e6;
+  }, wasm), Boolean);
   await page.context().setOffline(true);
   await server.close();
   await page.reload();
@@ -152,7 +157,7 @@ test('a build that arrives in part is not kept', async (t) => {
   // Registered, refused, and gone again; the page goes on from the network.
   await page.waitForTimeout(500);
   await eventually(state, ({ worker, kept }) => !worker && kept === 0);
-  assert.match(await figures(page), /GiB/);
+  await matches(() => figures(page), /GiB/);
 });
 
 test('a page without the build\'s name (trunk serve) keeps nothing', async (t) => {

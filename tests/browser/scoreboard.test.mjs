@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { DESKTOP, EMBED, PHONE } from './browser.mjs';
-import { calculator, eventually, fragment } from './calculator.mjs';
+import { becomes, calculator, eventually, fragment, matches } from './calculator.mjs';
 
 const site = calculator();
 const LINK = '#v=1&view.open=scoreboard';
@@ -30,8 +30,8 @@ test('the table is reached from the header, and a cell picks its runs, which the
   const { page, problems } = await site.open('#v=1');
   await page.locator('nav.views button[data-view=scoreboard]').click();
   await scored(page);
-  assert.equal(await table(page).count(), ROWS);
-  assert.match(await table(page).first().innerText(), /^Shardscope/);
+  await becomes(() => table(page).count(), ROWS);
+  await matches(() => table(page).first().innerText(), /^Shardscope/);
   await page.locator('tr', { hasText: 'SimuMax' }).locator('button.board-cell').last().click();
   await eventually(() => fragment(page), (link) => link.includes('view.open=scoreboard&view.tool=simumax&view.runs=verdicts'));
   await page.locator('.board-filters button', { hasText: 'Routed experts' }).click();
@@ -39,7 +39,7 @@ test('the table is reached from the header, and a cell picks its runs, which the
     classes.length > 0 && classes.every((name) => name === 'Routed experts')));
   const { page: again } = await site.open(await fragment(page));
   await scored(again);
-  assert.equal(await again.locator('.board-cell[aria-pressed=true]').count(), 1);
+  await becomes(() => again.locator('.board-cell[aria-pressed=true]').count(), 1);
   assert.deepEqual(problems, []);
 });
 
@@ -60,13 +60,13 @@ test('a newcomer takes the questions, writes predictions, drops them and sees th
   const notes = page.locator('.board-pair .issue');
   await notes.first().waitFor();
   t.diagnostic(await notes.first().innerText());
-  const mine = await table(page).nth(1).innerText();
-  assert.match(mine, /^mine\.jsonl/);
-  assert.match(mine, /100\s% covered/);
-  assert.match(mine, /does not cover/, 'peaks were left out');
+  const mine = () => table(page).nth(1).innerText();
+  await matches(mine, /^mine\.jsonl/);
+  await matches(mine, /100\s% covered/);
+  await matches(mine, /does not cover/, 'peaks were left out');
   const out = Number(/ ([\d ]+) runs$/.exec((await page.locator('.board-table thead th').last().innerText()).trim())[1]);
-  assert.match(mine, new RegExp(`\\b${out} false fits`), 'every run that ran out was called "fits"');
-  assert.match((await notes.allInnerTexts()).join('\n'), /nothing was sent[^]*line \d+[^]*nowhere/);
+  await matches(mine, new RegExp(`\\b${out} false fits`), 'every run that ran out was called "fits"');
+  await matches(async () => (await notes.allInnerTexts()).join('\n'), /nothing was sent[^]*line \d+[^]*nowhere/);
   assert.deepEqual(sent, []);
   assert.deepEqual(problems, []);
 });
@@ -84,7 +84,7 @@ test('a low frame shows title and table without a scroll bar', async () => {
   const { page } = await site.open('#v=1&view.embed=scoreboard', EMBED);
   await scored(page);
   await page.locator('.board h2', { hasText: 'Scoreboard' }).waitFor();
-  assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight));
+  await becomes(() => page.evaluate(() => document.documentElement.scrollHeight <= innerHeight), true);
 });
 
 test('a frame shows table and scatter, and nothing is wider than a phone, a desk or a frame', async () => {
@@ -92,10 +92,10 @@ test('a frame shows table and scatter, and nothing is wider than a phone, a desk
     const { page, problems } = await site.open(link, size);
     await scored(page);
     await page.locator('.board .drawing').first().waitFor({ state: 'attached' });
-    assert.ok(await overflow(page) <= 0, link);
+    await eventually(() => overflow(page), (over) => over <= 0);
     // Tables have no need of a scroll bar of their own.
-    const wide = await page.locator('.board .scroll-x:has(.board-table), .board-list .scroll-x').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
-    assert.equal(wide, 0, link);
+    const wide = () => page.locator('.board .scroll-x:has(.board-table), .board-list .scroll-x').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+    await becomes(wide, 0, link);
     assert.deepEqual(problems, []);
   }
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EMBED, PHONE } from './browser.mjs';
-import { calculator, eventually, fragment } from './calculator.mjs';
+import { becomes, calculator, eventually, fragment, matches, still } from './calculator.mjs';
 
 const site = calculator();
 const RUN = '#v=1&stack=megatron-2025&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&cp=2&schedule=interleaved-1f1b&virtual_stages=4&global_batch=2048'
@@ -16,7 +16,7 @@ const ranged = (page) => page.locator('.whole-strip[aria-busy=false] .whisker u'
 test('each figure has its range and opens its formula, and Escape gives the focus back', async () => {
   const { page, problems } = await site.open(LINK);
   await ranged(page);
-  assert.equal((await figures(page)).length, 7);
+  await becomes(async () => (await figures(page)).length, 7);
   for (const figure of await page.locator('.whole-strip .key').all()) {
     await figure.click();
     await page.locator('main.whole .detail .formula').first().waitFor();
@@ -30,7 +30,7 @@ test('a run without a budget shows that of Run, said to be assumed, and the link
   const { page, problems } = await site.open('#v=1&view.open=whole');
   await ranged(page);
   const strip = () => page.locator('.whole-strip').innerText();
-  assert.match(await strip(), /1 T tokens, assumed[^]*\$2\.00 per GPU-hour, assumed/);
+  await matches(strip, /1 T tokens, assumed[^]*\$2\.00 per GPU-hour, assumed/);
   assert.doesNotMatch(await fragment(page), /tokens_total|price/);
   await page.locator('.whole-input', { hasText: 'Tokens' }).locator('input').first().fill('15 T');
   await page.locator('.whole-input', { hasText: 'Price' }).locator('input').first().fill('€1.80');
@@ -42,7 +42,7 @@ test('a run without a budget shows that of Run, said to be assumed, and the link
 test('bad input is said at its field, and the last figures stay', async () => {
   const { page, problems } = await site.open(LINK);
   await ranged(page);
-  const before = await figures(page);
+  const before = await still(() => figures(page));
   for (const [label, text] of [['Price', '-1'], ['Checkpoint storage', '0'], ['Tokens', 'many']]) {
     const input = page.locator('.whole-five:not(.more) .whole-input', { hasText: label });
     const typed = input.locator('input');
@@ -50,7 +50,7 @@ test('bad input is said at its field, and the last figures stay', async () => {
     await typed.fill(text);
     await input.locator('.issue.error').waitFor();
     assert.equal(await typed.inputValue(), text);
-    assert.deepEqual(await figures(page), before);
+    await becomes(() => figures(page), before);
     await typed.fill(old);
     await eventually(() => input.locator('.issue.error').count(), (count) => count === 0);
   }
@@ -86,13 +86,14 @@ test('the link holds another future, and the same link shows the same one', asyn
   const { page } = await site.open(LINK);
   await ranged(page);
   const words = (shown) => shown.locator('.whole-future p.note').innerText();
-  const first = await words(page);
+  const first = await still(() => words(page));
   await page.getByRole('button', { name: 'another future' }).click();
-  const second = await eventually(() => words(page), (seen) => seen !== first);
+  await eventually(() => words(page), (seen) => seen !== first);
+  const second = await still(() => words(page));
   await eventually(() => fragment(page), (link) => link.includes('view.future=1'));
   const { page: other } = await site.open(await fragment(page));
   await ranged(other);
-  assert.equal(await words(other), second);
+  await becomes(() => words(other), second);
 });
 
 test('models come one by one, the search can be stopped, and a date names its GPUs', async () => {
@@ -118,13 +119,13 @@ for (const [name, context, link] of [
   test(`nothing is cut and nothing scrolls sideways: ${name}`, async () => {
     const { page, problems } = await site.open(link, context);
     await ranged(page);
-    const { wide, cut } = await page.evaluate(() => ({
-      wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    const fits = () => page.evaluate(() => ({
+      wide: Math.max(document.documentElement.scrollWidth - document.documentElement.clientWidth, 0),
       cut: [...document.querySelectorAll('.whole-strip .key > *, .whole-input p, .waterfall .track')]
         .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent),
     }));
-    if (name.startsWith('frame')) assert.equal(await page.locator('.assumed').isVisible(), name.includes('without'));
-    assert.deepEqual({ wide: Math.max(wide, 0), cut }, { wide: 0, cut: [] });
+    if (name.startsWith('frame')) await becomes(() => page.locator('.assumed').isVisible(), name.includes('without'));
+    await becomes(fits, { wide: 0, cut: [] });
     assert.deepEqual(problems, []);
   });
 }

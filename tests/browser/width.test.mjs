@@ -1,7 +1,7 @@
 // Nothing that a link can hold makes the page, or an embed of it, wider than its window; from a narrow phone to a desktop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, unfold } from './calculator.mjs';
+import { becomes, calculator, eventually, matches, unfold, until } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const WIDTHS = [320, 390, 768, 1080, 1440];
@@ -34,32 +34,29 @@ const over = (page) => page.evaluate(() => {
   return `${scrollWidth} px of ${innerWidth}: ${widest.tagName}.${widest.className}`;
 });
 
-/** The widths at which what `page` shows is too wide. */
-async function tooWide(page) {
-  const found = [];
+/** What `page` shows is as wide as its window, at every width. */
+async function fits(page, what) {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
     await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
-    const wide = await over(page);
-    if (wide) found.push(wide);
+    await becomes(() => over(page), null, what);
   }
-  return found;
 }
 
 /** Also with all inputs shown: below some width they are a tab of their own. */
 async function withInputs(page) {
   const inputs = page.getByRole('button', { name: 'Inputs', exact: true });
   await page.setViewportSize({ width: 390, height: 900 });
-  if (await inputs.isVisible()) await inputs.click();
+  await inputs.click();
   await page.evaluate(unfold);
-  return tooWide(page);
+  await fits(page, 'inputs');
 }
 
 for (const [what, link] of Object.entries(LINKS)) {
   test(`${what} widens nothing`, async () => {
     const { page } = await site.open(`#v=1&${link}`);
-    assert.deepEqual(await tooWide(page), []);
-    assert.deepEqual(await withInputs(page), [], 'inputs');
+    await fits(page, 'results');
+    await withInputs(page);
     await page.context().close();
   });
 }
@@ -77,7 +74,7 @@ for (const [what, link] of Object.entries(VIEWS)) {
   test(`${what} is as wide as its window`, async () => {
     const { page } = await site.open(`#v=1&${link}`);
     await settled(page);
-    assert.deepEqual(await tooWide(page), []);
+    await fits(page, what);
   });
 }
 
@@ -86,17 +83,17 @@ test('no figure of the answer is cut, nor its range', async () => {
     const { page } = await site.open(`#v=1&${link}`);
     for (const width of [...WIDTHS, 1280]) {
       await page.setViewportSize({ width, height: 900 });
-      const cut = await page.evaluate(() => [...document.querySelectorAll('.strip :is(.name, .range, .value)')]
+      const cut = () => page.evaluate(() => [...document.querySelectorAll('.strip :is(.name, .range, .value)')]
         .filter((one) => one.checkVisibility({ visibilityProperty: true }) && one.scrollWidth > one.clientWidth + 1)
         .map((one) => one.textContent));
-      assert.deepEqual(cut, [], `${link} at ${width}`);
+      await becomes(cut, [], `${link} at ${width}`);
       // The range of the cost is seen at every width.
-      assert.match(await page.locator('.cost .range > span').first().innerText(), / to /);
-      const below = await page.locator('.cost .range > span').first().evaluate((one) => {
+      await matches(() => page.locator('.cost .range > span').first().innerText(), / to /);
+      const below = () => page.locator('.cost .range > span').first().evaluate((one) => {
         const [range, row] = [one, one.parentElement].map((of) => of.getBoundingClientRect().bottom);
         return range - row;
       });
-      assert.ok(below < 2, `${below} at ${width}`);
+      await until(below, (px) => assert.ok(px < 2, `${px} at ${width}`));
     }
     await page.context().close();
   }
@@ -108,8 +105,8 @@ test('a wide table of the scoreboard scrolls at no width from a tablet on', asyn
   for (const width of [768, 900, 1080, 1440]) {
     await page.setViewportSize({ width, height: 900 });
     const region = page.locator('.board .scroll-x').first();
-    const [inner, outer] = await region.evaluate((one) => [one.scrollWidth, one.clientWidth]);
-    assert.ok(inner <= outer, `${inner} of ${outer} at ${width}`);
+    const sizes = () => region.evaluate((one) => [one.scrollWidth, one.clientWidth]);
+    await until(sizes, ([inner, outer]) => assert.ok(inner <= outer, `${inner} of ${outer} at ${width}`));
   }
 });
 
@@ -120,12 +117,12 @@ test('no words of a lesson are smaller than eleven pixels on a phone', async () 
     await settled(page);
     for (const width of [320, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      const small = await page.evaluate(() => [...document.querySelectorAll('#learn svg text')].filter((one) => {
+      const small = () => page.evaluate(() => [...document.querySelectorAll('#learn svg text')].filter((one) => {
         const { a, b } = one.getScreenCTM();
         const size = parseFloat(getComputedStyle(one).fontSize) * Math.hypot(a, b);
         return one.checkVisibility() && one.textContent.trim() && size < 10.9;
       }).map((one) => one.textContent));
-      assert.deepEqual(small, [], `${lesson} at ${width}`);
+      await becomes(small, [], `${lesson} at ${width}`);
     }
   }
 });
@@ -134,7 +131,7 @@ test('no embed is widened', async () => {
   for (const link of Object.values(LINKS)) {
     for (const panel of EMBEDS) {
       const { page } = await site.open(`#v=1&${link}&view.embed=${panel}`);
-      assert.deepEqual(await tooWide(page), [], `${panel}: ${link.slice(0, 60)}`);
+      await fits(page, `${panel}: ${link.slice(0, 60)}`);
       await page.context().close();
     }
   }
@@ -152,7 +149,7 @@ test('the longest name and key of every choice widens nothing', async () => {
   assert.ok(longest.length > 10, `${longest.length}`);
   for (const [key, value] of longest) {
     await page.evaluate((hash) => { location.hash = hash; }, `v=1&${key}=${encodeURIComponent(value)}`);
-    await page.evaluate(() => new Promise((done) => { setTimeout(done, 200); }));
-    assert.deepEqual(await tooWide(page), [], `${key}=${value}`);
+    await eventually(() => page.evaluate((of) => document.querySelector(`[data-field="${of}"] select`).value, key), (now) => now === value);
+    await fits(page, `${key}=${value}`);
   }
 });

@@ -2,7 +2,7 @@
 // languages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculator, eventually, input } from './calculator.mjs';
+import { alike, becomes, calculator, eventually, input, matches, until } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const site = calculator();
@@ -17,13 +17,13 @@ test('a setting that gets the focus says what its term means, and where that is 
   const { page, problems } = await site.open();
   assert.equal(await hint(page, 'tp').isVisible(), false);
   await input(page, 'tp').focus();
-  const said = await eventually(() => hint(page, 'tp').innerText(), (text) => TENSOR.test(text));
-  assert.match(said, /Narayanan 2021, section 2\.3/);
+  await matches(() => hint(page, 'tp').innerText(), TENSOR);
+  await matches(() => hint(page, 'tp').innerText(), /Narayanan 2021, section 2\.3/);
   // The next setting is one Tab away.
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.closest('.field').dataset.field), 'pp');
+  await becomes(() => page.evaluate(() => document.activeElement.closest('.field')?.dataset.field), 'pp');
   await eventually(() => hint(page, 'pp').innerText(), (text) => /Ranks that hold different layers/.test(text));
-  assert.equal(await hint(page, 'tp').isVisible(), false);
+  await hint(page, 'tp').waitFor({ state: 'hidden' });
   // Without a pointer's hurry it is the label's tooltip, too.
   await page.locator('[data-field="zero"] label').hover();
   await eventually(() => page.locator('[data-field="zero"] label').getAttribute('title'), (title) => /shard instead of copying/.test(title ?? ''));
@@ -51,7 +51,7 @@ test('a setting whose name is no word of the field has its hint alone', async ()
   await page.getByRole('button', { name: /^Batch and budget/ }).click();
   await page.locator('.sheet [data-field="price_per_gpu_hour"] input').focus();
   await settled(page);
-  assert.equal((await page.locator('.sheet [data-field="price_per_gpu_hour"] .hint').innerText()).trim(), 'in any currency');
+  await becomes(async () => (await page.locator('.sheet [data-field="price_per_gpu_hour"] .hint').innerText()).trim(), 'in any currency');
 });
 
 test('in Chinese a setting says it in Chinese, and words keep their meaning within sentences', async () => {
@@ -62,10 +62,11 @@ test('in Chinese a setting says it in Chinese, and words keep their meaning with
   await page.locator('[data-action^="explain "]').first().click();
   const words = page.locator('.detail abbr');
   await eventually(() => words.count(), (count) => count > 0);
-  const [word] = await words.evaluateAll((all) => all.map((one) => [one.textContent, one.title, one.tabIndex]));
-  assert.match(word[0], /\p{Script=Han}|ZeRO/u);
-  assert.match(word[1], /\p{Script=Han}/u);
-  assert.equal(word[2], 0);
+  await until(() => words.first().evaluate((one) => [one.textContent, one.title, one.tabIndex]), ([word, title, stop]) => {
+    assert.match(word, /\p{Script=Han}|ZeRO/u);
+    assert.match(title, /\p{Script=Han}/u);
+    assert.equal(stop, 0);
+  });
   // And English comes back, letter by letter.
   const { page: plain } = await site.open('#v=1&pp=4');
   await still(plain);
@@ -74,7 +75,7 @@ test('in Chinese a setting says it in Chinese, and words keep their meaning with
   await page.locator('header.bar button[translate=no]').first().evaluate((button) => button.click());
   await eventually(() => page.locator('html').getAttribute('lang'), (lang) => lang === 'en');
   await settled(page);
-  assert.equal(await page.locator('.detail .term').innerHTML(), await plain.locator('.detail .term').innerHTML());
+  await alike(() => page.locator('.detail .term').innerHTML(), () => plain.locator('.detail .term').innerHTML());
   assert.deepEqual(problems, []);
 });
 
@@ -87,8 +88,8 @@ test('a figure that was wrong becomes the text of an issue with its link; nothin
   await drawer.locator('summary', { hasText: 'This was wrong' }).click();
   const form = drawer.locator('.wrong pre');
   await form.waitFor();
-  const text = await form.innerText();
-  for (const part of ['### Link', 'model=llama-3.1-70b', '### Measured value', 'step time']) assert.ok(text.includes(part), `${part}: ${text}`);
+  const parts = ['### Link', 'model=llama-3.1-70b', '### Measured value', 'step time'];
+  await eventually(() => form.innerText(), (text) => parts.every((part) => text.includes(part)));
   // Cost and days of the key figures have it as well.
   for (const [at, of] of [[0, 'cost of a whole run'], [1, 'days of a whole run']]) {
     // The open drawer covers them.
