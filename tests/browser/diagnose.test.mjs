@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { calculator } from './calculator.mjs';
+import { becomes, calculator, fragment, matches } from './calculator.mjs';
 import { dropMade, makeTrace } from './made_trace.mjs';
 
 const site = calculator();
@@ -24,7 +24,7 @@ test('a packed trace has its parts and causes, and nothing of it is sent', async
   await says(page, 'Parts add up to 220 ms, nothing is left over.');
   await says(page, 'The CPU launches kernels late');
   await says(page, 'Not a step of this run');
-  assert.match(await view(page).getByRole('region', { name: 'Kernels by class' }).innerText(), /all reduce/);
+  await matches(() => view(page).getByRole('region', { name: 'Kernels by class' }).innerText(), /all reduce/);
   // The timeline comes nearer and goes back.
   const shown = view(page).locator('#lanes .head .small');
   const whole = await shown.innerText();
@@ -77,7 +77,7 @@ test('an example opens with its own run, and its link shows parts and causes els
   await view(page).getByRole('button', { name: 'Open' }).first().click();
   await says(page, 'Gradients are reduced while nothing else runs');
   await page.waitForFunction(() => location.hash.includes('view.diagnosis=longer'));
-  const hash = new URL(page.url()).hash;
+  const hash = await fragment(page);
   assert.ok(hash.length < 2600, `${hash.length}`);
   const linked = await site.open(hash);
   await says(linked.page, 'From a link: parts and causes');
@@ -115,8 +115,9 @@ test('a text that is pasted onto the page is diagnosed or imported, and fields k
   assert.equal(await page.locator('dialog[open]').count(), 0);
   await paste('body', script);
   await page.getByLabel('What to bring in').waitFor();
-  assert.equal(await page.getByLabel('What to bring in').inputValue(), script);
+  await becomes(() => page.getByLabel('What to bring in').inputValue(), script);
   await page.locator('#dialog').getByRole('button', { name: 'Close' }).click();
+  await page.locator('#dialog').waitFor({ state: 'hidden' });
   const texts = await readFile('tests/data/traces/oom_messages.txt', 'utf8');
   const message = texts.split('====').find((one) => one.includes('trl#3436')).replace(/^.*#.*$/m, '').trim();
   await paste('body', message);
@@ -135,7 +136,7 @@ test('one press calibrates with a log that was read, once', async () => {
     await view(page).getByRole('button', { name: 'Calibrate with it' }).click();
     await page.waitForFunction(() => location.hash.includes('view.open=calibrate'));
     await view(page).getByRole('heading', { name: 'Runs that are kept' }).waitFor();
-    assert.equal(await view(page).getByRole('button', { name: 'Remove' }).count(), 1);
+    await becomes(() => view(page).getByRole('button', { name: 'Remove' }).count(), 1);
     await view(page).getByRole('button', { name: 'Where is the rest?' }).click();
   }
   assert.deepEqual(problems, []);

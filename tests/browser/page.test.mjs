@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launch, PHONE } from './browser.mjs';
-import { becomes, eventually, figures, matches, more, until } from './calculator.mjs';
+import { becomes, eventually, figures, matches, more, still, until } from './calculator.mjs';
 import { serve } from './server.mjs';
-import { settled } from './tour.mjs';
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -163,11 +162,10 @@ test('the key figures stand in one row of columns, whatever the verdict is', asy
     const places = [];
     for (const link of ['#v=1', '#v=1&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048']) {
       const { page } = await browser.open(server.url + link, { viewport: { width, height: 900 } });
-      await settled(page);
-      const names = await page.locator('.strip .name').evaluateAll((all) => all.map((name) => {
+      const names = await still(() => page.locator('.strip .name').evaluateAll((all) => all.map((name) => {
         const { left, top } = name.getBoundingClientRect();
         return [Math.round(left), Math.round(top)];
-      }));
+      })));
       assert.equal(new Set(names.map(([, top]) => top)).size, 1, `one row at ${width} of ${link}`);
       places.push(names);
       await page.context().close();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { addressIs, eventually, figures, figuresChange, input, tab } from './calculator.mjs';
+import { addressIs, alike, eventually, figures, figuresChange, input, isDrawn, tab } from './calculator.mjs';
 import { launch } from './browser.mjs';
 import { serve } from './server.mjs';
 
@@ -32,7 +32,7 @@ after(async () => {
 test('from disk it says what the served page says, and the address holds the run', async () => {
   const { page, problems } = await browser.open(`${file}#v=1&tp=4`);
   const { page: served } = await browser.open(`${server.url}#v=1&tp=4`);
-  assert.equal(await figures(page), await figures(served));
+  await alike(() => figures(page), () => figures(served));
   const before = await figures(page);
   await input(page, 'pp').fill('2');
   await figuresChange(page, before);
@@ -46,7 +46,7 @@ test('from disk long work goes to a worker', async () => {
   await page.locator('header.bar').getByRole('button', { name: 'Schedules', exact: true }).click();
   await page.locator('.card svg').first().waitFor();
   // One for simulations, one for searches.
-  assert.ok(page.workers().length >= 1);
+  await eventually(() => page.workers().length, (workers) => workers >= 1);
   await page.locator('header.bar').getByRole('button', { name: 'Run', exact: true }).click();
   await tab(page, 'Layouts');
   await page.locator('.plan table').first().waitFor();
@@ -62,11 +62,7 @@ test('from disk the accuracy tables are there', async () => {
 
 test('from disk the timeline is drawn', async () => {
   const { page, problems } = await browser.open(file);
-  const inked = await page.locator('.surface canvas').first().evaluate((canvas) => {
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-    return data.some((value) => value !== 0);
-  });
-  assert.ok(inked);
+  await eventually(() => isDrawn(page), Boolean);
   assert.deepEqual(problems, []);
 });
 

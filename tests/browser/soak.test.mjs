@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { calculator, eventually, unfold } from './calculator.mjs';
+import { becomes, calculator, eventually, unfold } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const STEPS = Number(process.env.SHARDSCOPE_SOAK ?? 40);
@@ -213,27 +213,29 @@ const PRESSES = [
 
 /** The default run with everything closed, each tab at its first view. */
 async function home(page) {
-  await page.evaluate(async () => {
-    const turn = () => new Promise((done) => { setTimeout(done, 50); });
+  const act = async (what) => {
+    await page.evaluate(what);
+    await settled(page);
+  };
+  await act(() => {
     document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
     location.hash = 'v=1';
-    await turn();
-    document.querySelector('.views [data-view=run]').click();
-    await turn();
-    for (const tab of [...document.querySelectorAll('.results [role=tab]')].reverse()) {
-      tab.click();
-      await turn();
-      for (const fold of document.querySelectorAll('details[open] > summary')) fold.click();
-      await turn();
+  });
+  await act(() => document.querySelector('.views [data-view=run]').click());
+  for (const tab of (await page.locator('.results [role=tab]').all()).reverse()) {
+    await tab.evaluate((one) => one.click());
+    await settled(page);
+    await act(() => { for (const fold of document.querySelectorAll('details[open] > summary')) fold.click(); });
+    await act(() => {
       for (const views of document.querySelectorAll('.results .panel-head .seg')) {
         if (views.checkVisibility()) views.querySelector('button').click();
       }
-      await turn();
-    }
+    });
+  }
+  await act(() => {
     document.querySelector('.groups button.group[aria-expanded=true]')?.click();
     document.querySelector('.detail.open .close-sheet')?.click();
   });
-  await settled(page);
 }
 
 /** What the browser counts after a collection, of the document and of what is held apart from it. */
@@ -301,8 +303,8 @@ test('sheets of settings that follow one another leave nothing of each other', a
   }
   // What is wrong with the batch is said at the batch alone, once, and what mends it is heard once.
   const said = page.locator('.sheet .issue.error');
-  assert.equal(await said.count(), 1);
-  assert.equal(await page.locator('.sheet [data-field=global_batch] .issue.error').count(), 1);
+  await becomes(() => said.count(), 1);
+  await becomes(() => page.locator('.sheet [data-field=global_batch] .issue.error').count(), 1);
   await said.locator('.fix').first().click();
   await eventually(() => said.count(), (count) => count === 0);
   assert.deepEqual(problems, []);
