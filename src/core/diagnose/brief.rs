@@ -151,19 +151,23 @@ pub fn with_changes(mut found: Diagnosis, run: &Run) -> Diagnosis {
         let is_other = cause.id == CauseId::AnotherSetting;
         let in_words = |set: &[(&'static str, String)]| {
             let words = settings_in_words(set);
-            if is_memory { memory::change_in_words(words, set, run, is_other) } else { Some(words) }
+            if is_memory { memory::change_in_words(words, set, run, is_other) } else { Some((words, None)) }
         };
         let own = (Message::default(), std::mem::take(&mut cause.set));
+        let mut missing = Vec::new();
         let others = std::mem::take(&mut cause.others).into_iter().map(|other| (other.change, other.set));
         let told = std::iter::once(own).chain(others).filter_map(|(_, set)| {
             let changes = !set.is_empty() && run.with_texts(&set).is_some_and(|after| after != *run);
-            Some(OtherChange { change: in_words(&set).filter(|_| changes)?, set })
+            let (change, still) = in_words(&set).filter(|_| changes)?;
+            missing.push(still);
+            Some(OtherChange { change, set })
         });
         let mut told: Vec<OtherChange> = told.collect();
         if told.is_empty() {
             continue;
         }
         let first = told.remove(0);
+        cause.missing = missing[0];
         if !is_memory {
             let after = run.with_texts(&first.set).and_then(|after| report(&after).ok());
             cause.change_s = now.zip(after.map(|after| after.step.time_s.0)).map(|(now, after)| [now, after]);

@@ -141,6 +141,12 @@ pub struct FoundCause {
     /// Other changes, each of which removes it as well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherChange>,
+    /// Changes of the run that were tried and are not enough alone, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_enough: Vec<OtherChange>,
+    /// Bytes of the GPU that would still be missing without the cause: alone it is not what the run failed of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<f64>,
     /// The cheapest measurement that tells whether it is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<Message>,
@@ -164,9 +170,19 @@ impl FoundCause {
             change: None,
             set: Vec::new(),
             others: Vec::new(),
+            not_enough: Vec::new(),
+            missing: None,
             measure: None,
             predicted_s: None,
             change_s: None,
+        }
+    }
+
+    /// Its name in a list of causes: of one that is alone not what the run failed of, with that.
+    pub fn listed_title(&self) -> Message {
+        match self.missing {
+            Some(_) => t!("{title}: not enough alone", title = &self.title),
+            None => self.title.clone(),
         }
     }
 
@@ -193,6 +209,11 @@ impl FoundCause {
     /// In words: each of the other changes.
     pub fn other_words(&self) -> impl Iterator<Item = Message> {
         self.others.iter().map(|other| t!("Or: {change}.", change = &other.change))
+    }
+
+    /// In words: each of the changes that are not enough.
+    pub fn not_enough_words(&self) -> impl Iterator<Item = Message> {
+        self.not_enough.iter().map(|tried| t!("Tried: {change}.", change = &tried.change))
     }
 
     /// In words: the steps that are predicted with and without the change.

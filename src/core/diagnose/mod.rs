@@ -207,6 +207,15 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// The causes in the order of a list, each with its number there and its place in `causes`. Those that are alone
+    /// not what the run failed of stand last and have no number.
+    pub fn listed(&self) -> impl Iterator<Item = (Option<usize>, usize, &FoundCause)> {
+        let all = || self.causes.iter().enumerate();
+        let enough = all().filter(|(_, cause)| cause.missing.is_none());
+        let enough = enough.enumerate().map(|(number, (at, cause))| (Some(number + 1), at, cause));
+        enough.chain(all().filter(|(_, cause)| cause.missing.is_some()).map(|(at, cause)| (None, at, cause)))
+    }
+
     /// Nothing known yet but how it is compared.
     pub fn empty(comparison: Comparison, verdict: Message) -> Self {
         Self {

@@ -44,17 +44,19 @@ pub fn markdown(found: &Diagnosis) -> String {
     }
     if !found.causes.is_empty() {
         let _ = writeln!(text, "\n## Causes\n");
-        for (at, cause) in found.causes.iter().enumerate() {
+        for (number, _, cause) in found.listed() {
             let amount = match (cause.seconds, cause.bytes) {
                 (Some(time), _) => format!("{}, ", seconds(time)),
                 (None, Some(bytes)) if bytes > 0.0 => format!("{}, ", show_bytes(Bytes(bytes))),
                 _ => String::new(),
             };
-            let _ = writeln!(text, "{}. **{}** ({amount}`{}`). {}", at + 1, cause.title, cause.id.id(), cause.evidence);
+            let mark = number.map_or_else(|| "-".to_owned(), |number| format!("{number}."));
+            let title = cause.listed_title();
+            let _ = writeln!(text, "{mark} **{title}** ({amount}`{}`). {}", cause.id.id(), cause.evidence);
             if let Some(words) = cause.change_words() {
                 let _ = writeln!(text, "   {words}");
             }
-            for words in cause.other_words() {
+            for words in cause.other_words().chain(cause.not_enough_words()) {
                 let _ = writeln!(text, "   {words}");
             }
             if let Some(measure) = &cause.measure {

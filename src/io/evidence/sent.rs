@@ -263,8 +263,10 @@ sent! {
         measure: Option<Message>,
         predicted_s: Option<f64>,
         change_s: Option<[f64; 2]>,
+        missing: Option<f64>,
         => set: Vec<(String, String)>, keys, known_keys;
         => others: Vec<SentChange>, all, all;
+        => not_enough: Vec<SentChange>, all, all;
     }
 }
 

@@ -293,6 +293,10 @@ export interface Cause {
   set?: [string, string][];
   /** other changes, each of which removes it as well: in words, and the fields that try it */
   others?: { change: string; set: [string, string][] }[];
+  /** changes that were tried and are not enough alone */
+  not_enough?: { change: string; set: [string, string][] }[];
+  /** bytes of the GPU that would still be missing without the cause: alone it is not what the run failed of */
+  missing?: number;
   /** the cheapest measurement that settles it */
   measure?: string;
   /** seconds of the step without the cause; of a log alone, what is predicted with the change */

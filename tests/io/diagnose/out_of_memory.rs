@@ -312,6 +312,77 @@ fn the_first_change_of_a_run_that_does_not_fit_is_the_fastest_that_fits() {
     }
 }
 
+/// Runs of which no setting alone makes them fit, and one of which some do: every setting that was tried stands in the
+/// list, and what it says is still missing is the need of the changed run's own report less the GPU's memory. What the
+/// page says is missing of the run itself is what its report says.
+#[test]
+fn what_is_not_enough_says_what_would_still_be_missing() {
+    let large = [("model", "llama-3.1-405b"), ("gpus", "1024"), ("global_batch", "1024"), ("seq_len", "8192")];
+    let large =
+        [&large[..], &[("tp", "1"), ("pp", "1"), ("zero", "3"), ("micro_batch", "1"), ("stack", "fsdp2")]].concat();
+    let small = [("gpus", "8"), ("tp", "4"), ("pp", "1"), ("micro_batch", "6"), ("global_batch", "48")];
+    let small = [&small[..], &[("recompute", "none")]].concat();
+    for (settings, is_reached) in [(large, false), (small, true)] {
+        let run = run_with(&settings);
+        let memory = |run: &Run| shardscope::core::report::report(run).unwrap().memory;
+        let missing = |run: &Run| memory(run).need_bytes.0 - memory(run).capacity_bytes.0;
+        let (diagnosis, _) = found(&message(["2.00", "1.21", "77.90", "71.20", "4.90"]), &run);
+        let never = diagnosis.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
+        let evidence = never.evidence.to_string();
+        for bytes in [memory(&run).need_bytes.0, missing(&run)] {
+            assert!(evidence.contains(&show_bytes(Bytes(bytes))), "{evidence}");
+        }
+        let times = memory(&run).need_bytes.0 / GIB / 73.2;
+        assert!(evidence.contains(&format!("{} times", shardscope::core::units::significant(times, 2))), "{evidence}");
+        assert!(!never.not_enough.is_empty());
+        let still: Vec<f64> = never
+            .not_enough
+            .iter()
+            .map(|tried| {
+                let still = missing(&run.with_texts(&tried.set).unwrap());
+                assert!(still > 0.0 && tried.set.len() == 1, "{tried:?}");
+                let said = format!("{} would still be missing", show_bytes(Bytes(still)));
+                assert!(tried.change.to_string().contains(&said), "{tried:?} {said}");
+                still
+            })
+            .collect();
+        assert!(still.is_sorted(), "{still:?}");
+        // One change is enough, or two at once.
+        assert_eq!(never.set.len(), if is_reached { 1 } else { 2 }, "{:?}", never.set);
+        assert!(missing(&run.with_texts(&never.set).unwrap()) <= 0.0);
+        // Reserved memory would have served the request: that it would not have helped for long is said there.
+        let pieces = diagnosis.causes.iter().find(|cause| cause.id == CauseId::Fragmentation).unwrap();
+        assert_eq!(pieces.missing, Some(missing(&run)));
+        assert!(pieces.evidence.to_string().contains("this one request would have been served"), "{pieces:?}");
+        let listed: Vec<_> = diagnosis.listed().map(|(number, at, _)| (number, at)).collect();
+        let alone = diagnosis.causes.iter().filter(|cause| cause.missing.is_some()).count();
+        assert_eq!(listed.len(), diagnosis.causes.len());
+        assert!(listed.iter().rev().take(alone).all(|(number, _)| number.is_none()), "{listed:?}");
+    }
+}
+
+/// A message about the logits of a run that a smaller micro-batch alone makes fit: no change sets the loss besides, and
+/// the loss alone says what would still be missing with it.
+#[test]
+fn a_change_that_is_enough_alone_is_offered_alone() {
+    use shardscope::io::evidence::ExampleFile;
+    let (run, file) = (ExampleFile::Memory.run(), ExampleFile::Memory.evidence());
+    let diagnosis = diagnose(&[&file], &run).unwrap();
+    let memory = |set: &[(&'static str, String)]| {
+        shardscope::core::report::report(&run.with_texts(set).unwrap()).unwrap().memory
+    };
+    let lacks = |set: &[(&'static str, String)]| memory(set).need_bytes.0 - memory(set).capacity_bytes.0;
+    let logits = diagnosis.causes.iter().find(|cause| cause.id == CauseId::Logits).unwrap();
+    assert_eq!(logits.set.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["cross_entropy"]);
+    assert_eq!(logits.missing, Some(lacks(&logits.set)));
+    assert!(lacks(&logits.set) > 0.0 && lacks(&[("micro_batch", "2".to_owned())]) <= 0.0);
+    let never = diagnosis.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
+    assert_eq!(never.set, [("micro_batch", "2".to_owned())]);
+    for other in &never.others {
+        assert!(other.set.len() == 1 && lacks(&other.set) <= 0.0, "{other:?}");
+    }
+}
+
 /// A message and no run: neither the page's example nor that of a link is compared, no cause is of a setting, and none
 /// offers one. What the message proves stands first where it is as much as was missing, and behind where it is less.
 #[test]

@@ -257,22 +257,24 @@ pub(super) fn not_compared(message: &OutOfMemory, run: &Run) -> Message {
     }
 }
 
-/// The change `set` of `run` in words, with the memory that is predicted with it; none where it lowers nothing. A
-/// change that `is_other` is what another run had, which may need more.
+/// The change `set` of `run` in words, with the memory that is predicted with it, and the bytes that would still be
+/// missing where it is not enough; none where it lowers nothing. A change that `is_other` is what another run had,
+/// which may need more.
 pub(super) fn change_in_words(
     words: Message,
     set: &[(&'static str, String)],
     run: &Run,
     is_other: bool,
-) -> Option<Message> {
+) -> Option<(Message, Option<f64>)> {
     let now = PredictedMemory::of(run, Place::Fullest)?;
     let after = PredictedMemory::of(&run.with_texts(set)?, Place::Fullest)?;
     if is_other {
         let need = predicted(format!("need of the fullest GPU with {set:?}"), after.need[1]);
         let now = predicted("need of the fullest GPU", now.need[1]);
-        return Some(t!("{change}: {need} by the prediction, {now} for the run as it is", change = words, need, now));
+        let said = t!("{change}: {need} by the prediction, {now} for the run as it is", change = words, need, now);
+        return Some((said, None));
     }
-    after.is_less_than(&now).then(|| rules::changed(words, &now, &after))
+    after.is_less_than(&now).then(|| (rules::changed(words, &now, &after), rules::still_missing(&now, &after)))
 }
 
 /// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run. Without a run
@@ -401,6 +403,11 @@ impl PredictedMemory {
     /// Pipeline rank and need of the fullest GPU, where that needs more.
     fn fuller(&self) -> Option<(usize, f64)> {
         (self.fullest > 1.005 * self.need[1]).then_some((self.fullest_stage, self.fullest))
+    }
+
+    /// True where the rank needs more than there is.
+    fn is_too_large(&self) -> bool {
+        self.need[1] > self.need[3]
     }
 
     /// True where the need is lower than that of `other`, by more than a half percent.

@@ -4,13 +4,13 @@
 use super::failed::{FailedRun, SetFields};
 use super::{Fingerprint, MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, held, need_with, predicted};
 use crate::diagnose::causes::{CauseId, FoundCause, OtherChange, first_of_each};
-use crate::diagnose::figures::of_files;
+use crate::diagnose::figures::{of_files, of_report};
 use crate::message::{Message, verbatim};
 use crate::pipeline::able::can_run;
 use crate::run::{AttentionKernel, CrossEntropy, OneOf, Recompute, Run};
 use crate::sort::sort_by;
 use crate::t;
-use crate::units::{GIB, show_percent};
+use crate::units::{GIB, show_percent, significant};
 
 /// From this share of the device's memory on, allocated tensors count as a run that is too large. A public message of
 /// 2019 has 89.6 %.
@@ -41,12 +41,17 @@ struct Hypothesis {
     set: SetFields,
     /// Other changes that remove it as well, each alone.
     others: Vec<(Message, SetFields)>,
+    /// Changes that were tried and are not enough alone.
+    too_small: Vec<(Message, SetFields)>,
+    /// Bytes that would still be missing without the cause, where no field of the run removes it.
+    missing: Option<f64>,
 }
 
 impl Hypothesis {
     /// A hypothesis whose change no field of the run makes.
     fn new(id: CauseId, weight: f64, bytes: f64, evidence: Message, change: Option<Message>) -> Self {
-        Self { id, weight, bytes, evidence, change, set: Vec::new(), others: Vec::new() }
+        let (set, others, too_small) = (Vec::new(), Vec::new(), Vec::new());
+        Self { id, weight, bytes, evidence, change, set, others, too_small, missing: None }
     }
 
     /// Share of the memory that was missing which would have been there without it: memory that others hold, or that
@@ -97,6 +102,7 @@ fn hypotheses(
         another_run(found, failed, &mut all);
     }
     together(base.as_ref(), found.place(), &mut all);
+    pieces_of_a_run_that_is_too_large(now.filter(|_| base.is_some()), &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
     if found.no_run {
         // What the message proves stands by how much of the missing memory it explains.
@@ -149,9 +155,11 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (Some(_), Some(now), Some(after)) if !is_other && !after.is_less_than(now) => (None, false),
             (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
                 let [need, _] = need_with(&change, after.need[1], now.need[1]);
+                let missing = still_missing(now, after);
                 let now = predicted("need of what failed", now.need[1]);
                 let change = Message::joined(", ", std::iter::once(change).chain(along));
-                (Some(t!("{change}: {need} instead of {now}", change, need, now)), true)
+                let said = t!("{change}: {need} instead of {now}", change = &change, need, now);
+                (Some(with_missing(said, &change, missing)), true)
             }
             (Some(change), Some(now), Some(after)) if is_other => {
                 let [need, now] = need_with(&change, after.need[1], now.need[1]);
@@ -160,13 +168,19 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), true),
             (change, ..) => (change, after.is_some()),
         };
-        let others = std::mem::take(&mut hypothesis.others).into_iter().filter_map(|(change, mut set)| {
-            let along = with_what_differs(&mut set);
-            let (change, helps) = in_words(Some(change), along, Some(&tried(run, place, &set)?));
-            Some(OtherChange { change: change.filter(|_| helps)?, set })
-        });
-        let others = others.collect();
+        let in_full = |changes: Vec<(Message, SetFields)>| {
+            let changes = changes.into_iter().filter_map(|(change, mut set)| {
+                let along = with_what_differs(&mut set);
+                let (change, helps) = in_words(Some(change), along, Some(&tried(run, place, &set)?));
+                Some(OtherChange { change: change.filter(|_| helps)?, set })
+            });
+            changes.collect()
+        };
+        let others = in_full(std::mem::take(&mut hypothesis.others));
+        let not_enough = in_full(std::mem::take(&mut hypothesis.too_small));
         let (change, helps) = in_words(hypothesis.change, along, after.as_ref());
+        let missing = before.zip(after.as_ref()).filter(|_| helps && !is_other);
+        let missing = missing.and_then(|(now, after)| still_missing(now, after)).or(hypothesis.missing);
         if differs && hypothesis.id == CauseId::NeverFitted {
             let evidence = hypothesis.evidence;
             hypothesis.evidence = t!("Of the run that failed, not of the one that is compared: {evidence}", evidence);
@@ -176,6 +190,8 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             change,
             set: if helps { hypothesis.set } else { Vec::new() },
             others,
+            not_enough,
+            missing,
             predicted_s: after.map(|after| after.step_s),
             ..FoundCause::new(hypothesis.id, hypothesis.evidence)
         }
@@ -402,7 +418,9 @@ impl<'a> Rules<'a> {
                 unused = held(UNUSED, unused),
                 short = held("short with all of it", asked - unused - free)
             );
-            self.add(CauseId::Fragmentation, 0.05, unused, evidence, None);
+            let missing = Some(asked - unused - free);
+            let pieces = Hypothesis::new(CauseId::Fragmentation, 0.05, unused, evidence, None);
+            self.all.push(Hypothesis { missing, ..pieces });
         }
     }
 
@@ -487,6 +505,7 @@ impl<'a> Rules<'a> {
 pub(super) fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
     let [need, before] = need_with(&change, after.need[1], now.need[1]);
     let fullest = predicted(format!("need of the fullest GPU with: {change}"), after.fullest);
+    let change = &change;
     let is_fullest = need.to_string() == fullest.to_string();
     let said = match () {
         () if now.fits => {
@@ -498,13 +517,33 @@ pub(super) fn changed(change: Message, now: &PredictedMemory, after: &PredictedM
         () if after.fits => {
             t!("{change}: fits by the prediction, {need} instead of {now}", change, need, now = before)
         }
-        () => t!("{change}: would not do by the prediction, {need} instead of {now}", change, need, now = before),
+        () => t!("{change}: not enough by the prediction, {need} instead of {now}", change, need, now = before),
     };
     // Another rank may need more than the one that failed: it is the one that the page names first.
-    if is_fullest {
-        return said;
+    let said = if is_fullest {
+        said
+    } else {
+        t!("{said}, on the rank that failed; the fullest GPU needs {fullest} then", said, fullest)
+    };
+    with_missing(said, change, still_missing(now, after))
+}
+
+/// What is `said` of a change, with the bytes that would still be missing, where it is not enough.
+fn with_missing(said: Message, change: &Message, missing: Option<f64>) -> Message {
+    match missing {
+        Some(missing) => t!(
+            "{said}; {missing} would still be missing",
+            said,
+            missing = predicted(format!("missing with: {change}"), missing)
+        ),
+        None => said,
     }
-    t!("{said}, on the rank that failed; the fullest GPU needs {fullest} then", said, fullest)
+}
+
+/// Bytes that the fullest GPU would still lack `after` a change of a run that does not fit by the prediction; none
+/// where it fits then.
+pub(super) fn still_missing(now: &PredictedMemory, after: &PredictedMemory) -> Option<f64> {
+    (!now.fits && !after.fits).then(|| after.fullest - after.need[3])
 }
 
 /// The evidence that attention ran in its plain form: scores were asked for, which the attention kernel of the run does
@@ -617,7 +656,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
         return;
     }
     let now = now.filter(|_| run.is_some());
-    let by_prediction = now.is_some_and(|now| now.need[1] > now.need[3]);
+    let by_prediction = now.is_some_and(PredictedMemory::is_too_large);
     let surely_by_prediction = now.is_some_and(|now| now.need[0] > now.need[3]);
     // With the memory that others hold there would have been room.
     let room = message.free.map(|free| free + message.elsewhere());
@@ -634,7 +673,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
                 share = of_files("allocated of the GPU", show_percent(share))
             )
         }
-        _ if by_prediction => t!("The prediction for this run needs more than the GPU has."),
+        _ if by_prediction => Message::default(),
         _ if message.free.is_none() && message.allocated.is_none() && message.asked.is_some() => {
             t!("How much was held is not said: the run may need more than the GPU has.")
         }
@@ -651,16 +690,25 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
         () if by_prediction => 0.5,
         () => 0.3,
     };
+    let evidence = match now.filter(|_| by_prediction) {
+        Some(now) => {
+            let facts = [evidence, peak_beside_message(message, now)].into_iter();
+            Message::joined(" ", facts.filter(|fact| !fact.is_empty()))
+        }
+        None => evidence,
+    };
     // If the run fits by the prediction, but failed, a change has to lower the need by at least what was missing.
     let most = now.filter(|now| now.fits).map(|now| now.need[1] - missing.max(1.0));
     let mut fitting = run.map_or_else(Vec::new, |run| fitting(run, found.place(), &[], most)).into_iter();
     let (change, set) = fitting.next().map_or((None, Vec::new()), |(change, set)| (Some(change), set));
     let others = fitting.collect();
+    let too_small = run.filter(|_| by_prediction).map_or_else(Vec::new, |run| too_small(run, found.place()));
     // Of a run that is not known nothing can be computed.
     let change = change.or_else(|| match run {
-        Some(_) if by_prediction => {
-            Some(t!("none that was tried makes the run fit on its GPUs; the cards of Run look at more GPUs as well"))
-        }
+        Some(_) if by_prediction => Some(t!(
+            "none that was tried here, alone or with one other, makes the run fit. Run looks further: at layouts \
+                    in which more settings differ, shorter sequences and more GPUs"
+        )),
         Some(_) => None,
         None => Some({
             t!("a micro-batch of 1, full recomputation, states sharded over data-parallel ranks, or more tensor or \
@@ -669,7 +717,47 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
         }),
     });
     let hypothesis = Hypothesis::new(CauseId::NeverFitted, weight, missing, evidence, change);
-    all.push(Hypothesis { set, others, ..hypothesis });
+    all.push(Hypothesis { set, others, too_small, ..hypothesis });
+}
+
+/// The peak that is predicted, larger than the GPU, and why a message of less is no contradiction of it.
+fn peak_beside_message(message: &OutOfMemory, now: &PredictedMemory) -> Message {
+    let peak = t!(
+        "By the prediction its peak needs {need} of {capacity}: {missing} more than the GPU has.",
+        need = predicted("need of the fullest GPU", now.fullest),
+        capacity = predicted("memory of a GPU", now.need[3]),
+        missing = predicted("missing", now.fullest - now.need[3])
+    );
+    let reached = message.allocated.map(|allocated| allocated + message.asked.unwrap_or(0.0));
+    let early = reached.filter(|reached| *reached < now.tensors()[0]).map(|reached| {
+        t!(
+            "The need is {times} times the {reached} that the message counts as held and asked for: the process ended \
+                at the first request without room, and not at its peak.",
+            times = of_report("need over what was held", significant(now.fullest / reached, 2)),
+            reached = held("held and asked for", reached)
+        )
+    });
+    Message::joined(" ", std::iter::once(peak).chain(early))
+}
+
+/// Says of memory in pieces that would have served the request, where the run is too large by the prediction as well,
+/// that both hold; it is not enough then.
+fn pieces_of_a_run_that_is_too_large(now: Option<&PredictedMemory>, all: &mut [Hypothesis]) {
+    let Some(now) = now.filter(|now| now.is_too_large()) else {
+        return;
+    };
+    let pieces = all.iter_mut().filter(|one| one.id == CauseId::Fragmentation && one.missing.is_none());
+    for one in pieces {
+        let also = t!(
+            "Without the pieces this one request would have been served. The predicted peak, {need}, is still above \
+                the {capacity} of the GPU: a later request would have failed.",
+            need = predicted("need", now.need[1]),
+            capacity = predicted("memory of a GPU", now.need[3])
+        );
+        one.evidence = Message::joined(" ", [one.evidence.clone(), also]);
+        // Where the range reaches below the GPU's memory, it may have been enough.
+        one.missing = (now.need[0] > now.need[3]).then(|| now.need[1] - now.need[3]);
+    }
 }
 
 /// What was held and asked for beside the memory of the GPU, where neither is larger than it alone.
@@ -700,6 +788,11 @@ fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
     if fits(&first).is_none_or(|fits| fits) {
         return;
     }
+    // What is enough alone needs no second change: it stands with the run that needs more than the GPU has.
+    let is_enough_alone = |sizes: &Vec<WordedChange>| sizes.iter().any(|(_, set)| fits(set) == Some(true));
+    if changes(own).iter().any(is_enough_alone) {
+        return;
+    }
     let Some((words, both)) = fitting(own, place, &first, None).into_iter().next() else {
         return;
     };
@@ -708,9 +801,8 @@ fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
         logits.set = both;
         logits.change = logits.change.take().map(|change| t!("{change}, with {words}", change, words = &words));
     }
-    let is_alone = fits(&second) == Some(true);
     let fitted = all.iter_mut().find(|one| one.id == CauseId::NeverFitted && one.set.is_empty());
-    if let Some(fitted) = fitted.filter(|_| !is_alone) {
+    if let Some(fitted) = fitted {
         let evidence = t!("{words} alone would not do either: both together fit.", words = &words);
         fitted.evidence = Message::joined(" ", [fitted.evidence.clone(), evidence]);
         fitted.change = Some(words);
@@ -756,6 +848,35 @@ fn fitting(own: &Run, place: Place, first: &[(&'static str, String)], most: Opti
     }
     sort_by_fit(&mut found);
     found.into_iter().map(|fitting| fitting.change).collect()
+}
+
+/// The settings of which no size that was tried makes `own` fit alone, each with the size that needs least: what lowers
+/// the need, the least that would still be missing first. Where the software runs `own`, it runs them.
+fn too_small(own: &Run, place: Place) -> Vec<WordedChange> {
+    let Some(now) = PredictedMemory::of(own, place) else {
+        return Vec::new();
+    };
+    let is_able = can_run(own);
+    let of_setting = |sizes: Vec<WordedChange>| {
+        let tried_sizes = sizes.into_iter().filter_map(|(words, set)| {
+            let after = tried(Some(own), place, &set)?;
+            let runs = !is_able || own.with_texts(&set).is_some_and(|after| can_run(&after));
+            runs.then_some((after, (words, set)))
+        });
+        let all: Vec<(PredictedMemory, WordedChange)> = tried_sizes.collect();
+        if all.iter().any(|(after, _)| after.fits) {
+            return None;
+        }
+        let lowest = all.into_iter().min_by(|(one, _), (other, _)| one.fullest.total_cmp(&other.fullest));
+        lowest.filter(|(after, _)| after.is_less_than(&now))
+    };
+    let mut found: Vec<_> = changes(own).into_iter().filter_map(of_setting).collect();
+    sort_by(&mut found, |(one, _): &(PredictedMemory, WordedChange), (other, _)| one.fullest.total_cmp(&other.fullest));
+    let is_same = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    found.dedup_by(|(later, _), (first, _)| {
+        is_same(later.fullest, first.fullest) && is_same(later.step_s, first.step_s)
+    });
+    found.into_iter().map(|(_, change)| change).collect()
 }
 
 /// A change with which a run fits, and what is predicted of it.

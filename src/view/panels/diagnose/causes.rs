@@ -7,7 +7,7 @@ use super::{NS, amount, fields_of, head};
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
-use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause};
+use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause, MemoryFound};
 
 /// Share of a step from which on a cause that was measured is named beside the verdict.
 const NAMED: f64 = 0.03;
@@ -30,7 +30,12 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
     let (words, beside) = match (beyond, &found.memory) {
         _ if found.comparison == Comparison::Memory => {
             let was_tried = found.causes.iter().any(|cause| cause.predicted_s.is_some());
-            let beside = if was_tried { t!("changes were tried on the run") } else { Message::default() };
+            let is_last = found.causes.iter().any(|cause| cause.missing.is_some());
+            let beside = match was_tried {
+                true if is_last => t!("changes were tried on the run; what is not enough alone is last"),
+                true => t!("changes were tried on the run"),
+                false => Message::default(),
+            };
             (t!("Causes, the likeliest first"), beside)
         }
         (Some(beyond), _) => {
@@ -41,7 +46,8 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
         _ if found.parts.is_empty() => (t!("Causes"), Message::default()),
         _ => (t!("What the trace measures by itself"), Message::default()),
     };
-    let mut rows: Vec<Node> = found.causes.iter().enumerate().map(|(at, cause)| row(at, cause, lanes, run)).collect();
+    let mut rows: Vec<Node> =
+        found.listed().map(|(number, at, cause)| row(number, at, cause, lanes, run, found.memory.as_ref())).collect();
     rows.extend(beyond.and_then(|beyond| rest(found, beyond)));
     let none = rows.is_empty().then(|| {
         muted(match found.comparison {
@@ -131,7 +137,15 @@ const fn bytes_of(id: CauseId) -> Option<&'static str> {
     })
 }
 
-fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run>) -> Node {
+/// The row of the cause at `at` in the list, with its number, where it is enough alone.
+fn row(
+    number: Option<usize>,
+    at: usize,
+    cause: &FoundCause,
+    lanes: Option<&LanePair>,
+    own: Option<&Run>,
+    memory: Option<&MemoryFound>,
+) -> Node {
     let shown = match (cause.seconds, cause.bytes) {
         (Some(seconds), _) => show_seconds(Seconds(seconds)),
         (None, Some(bytes)) if bytes > 0.0 => show_bytes(Bytes(bytes)),
@@ -140,7 +154,7 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
     let field = format!("{}, {}", cause.id.id(), cause.title);
     let is_bytes = cause.seconds.is_none() && cause.bytes.is_some_and(|bytes| bytes > 0.0);
     let counted = bytes_of(cause.id).filter(|_| is_bytes);
-    let mut what = vec![heading(cause.title.clone())];
+    let mut what = vec![heading(cause.listed_title())];
     if !cause.evidence.is_empty() {
         what.push(muted(cause.evidence.clone()));
     }
@@ -151,6 +165,7 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
     for (words, other) in cause.other_words().zip(&cause.others) {
         change.push(el("p", &[], &[inline(words), text(" "), setting(&other.set, &cause.title, "", "Try it", own)]));
     }
+    change.extend(cause.not_enough_words().map(muted));
     if let Some(measure) = &cause.measure {
         change.push(muted(t!("Settled by: {measure}.", measure)));
     }
@@ -159,12 +174,18 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
         change.push(el("p", &[], &[fields_of(&MAY_DIFFER)]));
     }
     let press = if is_other { "Set it as it ran" } else { "Try it on the run" };
-    let mut buttons = vec![tried(cause, if at == 0 { "main" } else { "" }, press, own)];
+    let class = if number == Some(1) { "main" } else { "" };
+    // What is not enough has no press: the run would not fit with it.
+    let mut buttons: Vec<Node> = number.map(|_| tried(cause, class, press, own)).into_iter().collect();
+    let is_too_large = memory.and_then(|memory| memory.need).is_some_and(|[_, need, _, capacity]| need > capacity);
+    if cause.id == CauseId::NeverFitted && cause.set.is_empty() && is_too_large {
+        buttons.push(leaf("button", class, "See what fits on Run").on(PanelAction::Layouts));
+    }
     if lanes.is_some_and(|lanes| lanes.measured.place_of(cause.id).is_some()) {
         buttons.push(leaf("button", "", "Show in the trace").on(PanelAction::Cause(at)));
     }
     let cells = [
-        leaf("span", "number", verbatim((at + 1).to_string())),
+        leaf("span", "number", number.map_or_else(Message::default, |number| verbatim(number.to_string()))),
         el(
             "div",
             &[],
@@ -174,7 +195,7 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run
         el("div", &[], &change),
         el("div", &[("class", "act")], &buttons),
     ];
-    el("li", &[], &cells)
+    el("li", &[("class", if number.is_some() { "" } else { "rest" })], &cells)
 }
 
 /// The button that sets what a cause names on the run that it is a cause of: that of the files, where they state one,

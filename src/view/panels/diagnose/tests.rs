@@ -163,6 +163,30 @@ fn the_predicted_parts_are_counted_as_their_sentence_counts() {
     assert!(html.contains(&show_bytes(Bytes(need - tensors))) && !html.contains(">overhead<"), "{html}");
 }
 
+/// A cause that is alone not what the run failed of stands last, without a number and without a press; a run too large
+/// that no change here makes fit leads to Run.
+#[test]
+fn what_is_not_enough_alone_has_no_number_and_no_press() {
+    use shardscope_core::diagnose::{CauseId, FoundCause};
+    let run = small();
+    let mut found = shardscope_core::diagnose::of_memory(shardscope_core::diagnose::OutOfMemory::default(), Some(&run));
+    let memory = found.memory.as_mut().unwrap();
+    memory.need = memory.need.map(|[.., capacity]| [1.9, 2.0, 2.1, 1.0].map(|times| times * capacity));
+    let cause = |id: CauseId, missing, set| FoundCause {
+        bytes: Some(1e9),
+        missing,
+        set,
+        predicted_s: Some(1.0),
+        ..FoundCause::new(id, "x".into())
+    };
+    let halved = vec![("micro_batch", "1".to_owned())];
+    found.causes = vec![cause(CauseId::Logits, Some(2e9), halved), cause(CauseId::NeverFitted, None, Vec::new())];
+    let html = causes::causes(&found, None).to_html();
+    let (first, last) = html.split_once("<li class=\"rest\"").unwrap_or_else(|| panic!("{html}"));
+    assert!(first.contains("See what fits on Run") && first.contains(">1<"), "{html}");
+    assert!(last.contains("Logits and loss: not enough alone") && !last.contains("<button"), "{html}");
+}
+
 /// Zooming keeps within the window and shows what a cause is.
 #[test]
 fn the_timeline_stays_within_its_window() {
