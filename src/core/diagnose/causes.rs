@@ -442,12 +442,19 @@ fn host_late(found: &Found) -> Words {
 fn host_pause(found: &Found) -> Words {
     let pauses = found.parts.gaps.get(&GapReason::HostPause).copied().unwrap_or_default();
     let longest = seconds_of_files("longest pause", (pauses.longest.1 - pauses.longest.0) as f64 * 1e-9);
-    let evidence = t!(
-        "Pauses of more than 10 ms: {count}, the longest {longest}. During {silent} of them the CPU starts no call.",
-        count = pauses.count,
-        longest,
-        silent = pauses.silent
-    );
+    let evidence = match (pauses.count, pauses.silent) {
+        (1, 0) => t!("One pause of {longest}, in which the CPU starts calls, but no kernel.", longest),
+        (1, _) => t!("One pause of {longest}, in which the CPU starts no call.", longest),
+        (count, silent) if silent == count => {
+            t!("{count} pauses, the longest {longest}. The CPU starts no call in any of them.", count, longest)
+        }
+        (count, silent) => t!(
+            "{count} pauses, the longest {longest}. In {silent} of them the CPU starts no call.",
+            count,
+            longest,
+            silent
+        ),
+    };
     let measure = t!("gc.disable() and one collection every 100 steps: 5 min");
     (evidence, None, Some(measure))
 }

@@ -213,6 +213,7 @@ impl ExpectedStep {
         shares.insert(StepShare::Launches, part(PartKind::Launches));
         shares.insert(StepShare::Bubble, part(PartKind::Bubble));
         shares.insert(StepShare::Optimizer, part(PartKind::Optimizer));
+        of_share(&mut kernels, &[KernelClass::Optimizer], part(PartKind::Optimizer));
         shares.insert(StepShare::Loader, part(PartKind::Loader));
         let repeats = match scenario.run.recomputed() {
             Recompute::Full | Recompute::Selective => 2.0,
@@ -265,8 +266,8 @@ impl ExpectedStep {
         for (kind, seconds) in &mut self.shares {
             *seconds *= if once.contains(kind) { 0.0 } else { share };
         }
-        for seconds in self.kernels.values_mut() {
-            *seconds *= share;
+        for (class, seconds) in &mut self.kernels {
+            *seconds *= if of_class(*class).is_some_and(|own| once.contains(&own)) { 0.0 } else { share };
         }
         let time: f64 = self.shares.values().sum();
         let wide = |end: f64| time * end / self.time.max(f64::MIN_POSITIVE);

@@ -886,11 +886,12 @@ pub fn of_numbered_series(
     if diagnosis.comparison == Comparison::Inside
         && let Some(series) = series.as_ref().filter(|series| series.spikes > 0)
     {
-        let words = t!(
-            "That is the median step; {count} of {steps} are longer, as the curve of the steps shows.",
-            count = series.spikes,
-            steps = series.steps
-        );
+        let words = match series.spikes {
+            1 => t!("That is the median step; one of {steps} steps is a spike.", steps = series.steps),
+            count => {
+                t!("That is the median step; {count} of {steps} steps are spikes.", count, steps = series.steps)
+            }
+        };
         diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
     }
     if let (Comparison::Longer, Some(predicted), Some(low), Some(high)) =

@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_part_has_one_prediction() {
         let (run, found) = found(ExampleFile::Trace);
-        for share in [StepShare::Products, StepShare::Attention, StepShare::Others] {
+        for share in [StepShare::Products, StepShare::Attention, StepShare::Others, StepShare::Optimizer] {
             let own = found.kernels.iter().filter(|row| {
                 !row.class.is_message() && StepShare::of(MeasuredPart::Compute(row.class), false) == share
             });
@@ -197,7 +197,11 @@ mod tests {
         assert!(!words.contains("irregular") && words.contains("2 spikes"), "{words}");
         let verdict = found.verdict.to_string();
         assert!(!verdict.contains("nothing to explain"), "{verdict}");
-        assert_eq!(verdict.contains("2 of 7"), found.comparison == Comparison::Inside, "{verdict}");
+        assert_eq!(verdict.contains("2 of 7 steps are spikes"), found.comparison == Comparison::Inside, "{verdict}");
+        // The reader's count is of the same 7 steps: 3 count, the first 2 do not, nor do the 2 spikes.
+        let read: Vec<String> = found.read.iter().map(ToString::to_string).collect();
+        let counted = "the median of 3, without the first 2 and 2 of more than 1.5 times the median";
+        assert!(read.join(" ").contains(counted), "{read:?}");
     }
 
     /// What the log's reader calls its step is the step of the verdict, of the chart and of the bars.

@@ -2,7 +2,7 @@
 
 use super::collect::Heard;
 use super::patterns::{LogProgram, LoggedQuantity};
-use super::steps::Summary;
+use super::steps::{Summary, first_left_out};
 use serde::{Deserialize, Serialize};
 use shardscope_core::calibrate::{COARSE_NOISE, MeasuredPeak, MemoryKind, NOISE, Observation};
 use shardscope_core::diagnose::{stated_settings, unlike};
@@ -656,6 +656,17 @@ fn summary_words(seconds: String, used: usize, left_out: usize) -> Message {
     if used + left_out == 1 {
         t!("{seconds} a step, by one value", seconds)
     } else {
-        t!("{seconds} a step: the median of {used}; first and odd ones left out: {left_out}", seconds, used, left_out)
+        let first = first_left_out(used + left_out);
+        match left_out.saturating_sub(first) {
+            0 => t!("{seconds} a step: the median of {used}, without the first {first}", seconds, used, first),
+            long => t!(
+                "{seconds} a step: the median of {used}, without the first {first} and {long} of more than 1.5 times \
+                    the median",
+                seconds,
+                used,
+                first,
+                long
+            ),
+        }
     }
 }

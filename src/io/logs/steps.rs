@@ -4,6 +4,15 @@ use super::patterns::LoggedQuantity;
 use shardscope_core::maths::ln;
 use shardscope_core::sort::median;
 
+/// How many of `count` steps are left out as the first ones.
+pub(super) const fn first_left_out(count: usize) -> usize {
+    match count {
+        0..=1 => 0,
+        2..=3 => 1,
+        _ => 2,
+    }
+}
+
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
 const ODD: f64 = 1.5;
 /// Values that differ by less, relatively, are of one run: ranks of a step wait for each other.
@@ -118,12 +127,7 @@ impl Series {
     pub fn durations(&self) -> Option<Summary> {
         let mut ordered = self.values.clone();
         ordered.sort_by_key(|(number, _)| *number);
-        let warm = match ordered.len() {
-            0..=1 => 0,
-            2..=3 => 1,
-            _ => 2,
-        };
-        let mut rest: Vec<f64> = ordered[warm..].iter().map(|(_, value)| *value).collect();
+        let mut rest: Vec<f64> = ordered[first_left_out(ordered.len())..].iter().map(|(_, value)| *value).collect();
         rest.sort_by(f64::total_cmp);
         let middle = median(&rest)?;
         rest.retain(|value| *value <= ODD * middle);

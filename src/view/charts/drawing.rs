@@ -169,9 +169,15 @@ impl Drawing {
     }
     /// A line `width` pixels thick.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
-        let style = format!("stroke:var({});stroke-width:{width}", ink.token());
+        self.stroke(from, to, &format!("stroke:var({});stroke-width:{width}", ink.token()));
+    }
+    /// A dashed line.
+    pub(crate) fn dashed(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
+        self.stroke(from, to, &format!("stroke:var({});stroke-width:{width};stroke-dasharray:6 4", ink.token()));
+    }
+    fn stroke(&mut self, from: (f64, f64), to: (f64, f64), style: &str) {
         let attributes =
-            [("x1", &*share(from.0)), ("y1", &px(from.1)), ("x2", &share(to.0)), ("y2", &px(to.1)), ("style", &style)];
+            [("x1", &*share(from.0)), ("y1", &px(from.1)), ("x2", &share(to.0)), ("y2", &px(to.1)), ("style", style)];
         self.pieces.push(el("line", &attributes, &[]));
     }
     /// Words of 11 pixels whose middle is at `y`.

@@ -137,6 +137,8 @@ pub(crate) enum PlotMark {
     Span([f64; 2], Message),
     /// A line across at a value upwards, with its name.
     Level(f64, Message),
+    /// A dashed line across at a value upwards, which a key beside the plot names.
+    Dashed(f64, Ink),
     /// A line upwards at a value across, with its name.
     Rule(f64, Message),
 }
@@ -269,6 +271,7 @@ impl Area {
                     drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);
                     drawing.words((1.0, self.clear_of(y, width(name), marks)), Anchor::End, Ink::Text, name);
                 }
+                PlotMark::Dashed(value, ink) => drawing.dashed((0.0, self.y(*value)), (1.0, self.y(*value)), *ink, 1.5),
                 PlotMark::Rule(value, name) => {
                     let x = self.across.place(*value);
                     drawing.line((x, self.top), (x, self.top + self.height), Ink::Text, 1.5);

@@ -1,7 +1,7 @@
 //! The causes: by seconds or bytes with what shows them and what to do; of a log what is consistent with it and what is
 //! not.
 
-use super::bars::to_explain;
+use super::bars::{signed, to_explain};
 use super::lanes::LanePair;
 use super::{NS, amount, fields_of, head};
 use crate::node::figure::Scope;
@@ -65,6 +65,9 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
 /// Parts whose sum is larger than the difference by this factor are said not to be its parts alone.
 const MORE: f64 = 1.02;
 
+/// A rest below this share of the difference is nothing.
+const NOTHING: f64 = 0.02;
+
 /// How far the calculator's own range reaches from its prediction.
 fn own_error(found: &Diagnosis) -> f64 {
     let of = |end: Option<f64>| end.zip(found.predicted_s).map_or(0.0, |(end, predicted)| (end - predicted).abs());
@@ -74,13 +77,13 @@ fn own_error(found: &Diagnosis) -> f64 {
 /// What the parts that are longer than predicted explain of `beyond`, the seconds by which the step is longer. Where
 /// they are more, others are shorter than predicted.
 fn explained(found: &Diagnosis, beyond: f64) -> Message {
-    let own = Scope::compared().says("half of the range", show_seconds(Seconds(own_error(found))));
+    let own = own_range(found);
     let says = |field: &str, shown: String| Scope::files().says(field, shown);
     let longer: f64 = found.causes.iter().filter_map(|cause| cause.seconds).sum();
     if longer > MORE * beyond {
         return t!(
             "these parts take {longer} more than predicted, other parts {shorter} less · the predicted step itself \
-                may be off by ± {own}",
+                may be off by {own}",
             longer = says("parts that are longer", show_seconds(Seconds(longer))),
             shorter = says("parts that are shorter", show_seconds(Seconds(longer - beyond))),
             own
@@ -88,19 +91,37 @@ fn explained(found: &Diagnosis, beyond: f64) -> Message {
     }
     match found.explained {
         Some(share) => t!(
-            "these parts are {share} of the difference · the predicted step itself may be off by ± {own}",
+            "these parts are {share} of the difference · the predicted step itself may be off by {own}",
             share = says("explained", show_percent(share)),
             own
         ),
-        None => t!("the predicted step itself may be off by ± {own}", own),
+        None => t!("the predicted step itself may be off by {own}", own),
     }
 }
 
-/// What no cause explains, where it is more than next to nothing.
+/// How far the range reaches below the prediction and above it.
+fn own_range(found: &Diagnosis) -> Message {
+    let off = |field: &str, end: Option<f64>| {
+        let off = end.zip(found.predicted_s).map_or(0.0, |(end, predicted)| end - predicted);
+        Scope::compared().says(field, signed(off))
+    };
+    let (low, high) = (off("step range, low, off", found.low_s), off("step range, high, off", found.high_s));
+    t!("{low} to {high}", low, high)
+}
+
+/// What no cause explains: the last row, also where nothing is left.
 fn rest(found: &Diagnosis, beyond: f64) -> Option<Node> {
     let left = beyond * (1.0 - found.explained?);
-    if left < 0.02 * beyond {
-        return None;
+    if left < NOTHING * beyond {
+        let nothing = muted(t!("Nothing: the causes above are the whole difference."));
+        let cells = [
+            leaf("span", "number", ""),
+            amount("amount", "0 s").reports("not explained", &Scope::files()),
+            el("div", &[], &[heading("Not explained"), nothing]),
+            el("div", &[], &[]),
+            el("div", &[], &[]),
+        ];
+        return Some(el("li", &[("class", "rest")], &cells));
     }
     let words = if left <= own_error(found) {
         t!("About as much as this calculator misses by itself.")

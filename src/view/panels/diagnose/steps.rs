@@ -70,12 +70,8 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     if let (Some(low), Some(high)) = (found.low_s, found.high_s) {
         marks.push(PlotMark::Band([low, high], Message::default()));
     }
-    if let Some(predicted) = found.predicted_s {
-        let shown = show_seconds(Seconds(predicted));
-        let shown = Scope::compared().says("step.time_s", shown);
-        marks.push(PlotMark::Level(predicted, t!("predicted {seconds}", seconds = shown)));
-    }
-    marks.push(PlotMark::Line(points, Ink::Exposed));
+    marks.extend(found.predicted_s.map(|predicted| PlotMark::Dashed(predicted, Ink::Accent)));
+    marks.push(PlotMark::Line(points, Ink::Text));
     let first = number(0);
     let last = number(series.points.len().saturating_sub(1)).max(first + 1.0);
     let scale = PlotScale::even(first, last);
@@ -98,7 +94,22 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     let beside = Message::joined(" · ", std::iter::once(beside).chain(cut));
     let label = t!("Seconds of every step");
     let drawing = draw(&across, HEIGHT, &[Plot { up, marks }]).inline(label);
-    Node::from_iter([head(named(found, series), beside, Node::none()), el("figure", &[("class", "steps")], &[drawing])])
+    Node::from_iter([head(named(found, series), beside, key(found)), el("figure", &[("class", "steps")], &[drawing])])
+}
+
+/// What the lines and the band are.
+fn key(found: &Diagnosis) -> Node {
+    let item = |class: &str, words: Message| el("span", &[], &[el("i", &[("class", class)], &[]), text(words)]);
+    let of = |field: &str, seconds: f64| Scope::compared().says(field, show_seconds(Seconds(seconds)));
+    let predicted = found
+        .predicted_s
+        .map(|seconds| item("line predicted", t!("predicted {seconds}", seconds = of("step.time_s", seconds))));
+    let range = found.low_s.zip(found.high_s).map(|(low, high)| {
+        let words = t!("range {low} to {high}", low = of("step range, low", low), high = of("step range, high", high));
+        item("within", words)
+    });
+    let items: Vec<Node> = std::iter::once(item("line", t!("measured"))).chain(predicted).chain(range).collect();
+    el("span", &[("class", "key-line")], &items)
 }
 
 /// Where nothing is to be explained: three ways on.

@@ -230,6 +230,46 @@ fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
     assert!(flat.contains("that is predicted for this layout") && !flat.contains("Causes"), "{flat}");
 }
 
+/// The key of a log's chart names the measured line, the predicted one and the range; no name lies over the lines.
+#[test]
+fn the_lines_of_a_log_are_named_beside_the_chart() {
+    let run = small();
+    let step = evaluate(&run).unwrap().report.step;
+    let found = of_series(&[step.time_s.0; 20], None, &run);
+    let html = steps::chart(&found, found.series.as_ref().unwrap()).to_html();
+    let (head, drawing) = html.split_once("<figure").unwrap();
+    let [low, predicted, high] = [step.low_s, step.time_s, step.high_s].map(show_seconds);
+    for words in ["measured".to_owned(), format!("predicted {predicted}"), format!("range {low} to {high}")] {
+        assert!(head.contains(&words) && !drawing.contains(&words), "{words} {html}");
+    }
+    assert!(drawing.contains("stroke-dasharray"), "{drawing}");
+}
+
+/// A range that reaches further up than down says both ends, and what no cause explains is the last row, also where it
+/// is nothing.
+#[test]
+fn the_calculators_own_error_has_both_ends_and_the_rest_a_row() {
+    use shardscope_core::diagnose::{CauseId, FoundCause};
+    let mut found = Diagnosis::empty(Comparison::Longer, "x".into());
+    (found.window_ns, found.predicted_s) = (4_000_000_000, Some(2.0));
+    (found.low_s, found.high_s) = (Some(1.9), Some(2.4));
+    found.parts.push(PartRow {
+        rank: 0,
+        name: StepShare::ExposedDp,
+        measured_ns: 4_000_000_000,
+        predicted_s: Some(2.0),
+    });
+    found.causes = vec![FoundCause { seconds: Some(2.0), ..FoundCause::new(CauseId::GradReduceLate, "x".into()) }];
+    for (explained, left) in [(1.0, "0 s"), (0.5, "1.00 s")] {
+        found.explained = Some(explained);
+        let html = causes::causes(&found, None).to_html();
+        assert!(html.contains("may be off by") && html.contains("− 100 ms") && html.contains("+ 400 ms"), "{html}");
+        let last = html.split_once("<li class=\"rest\"").unwrap_or_else(|| panic!("{html}")).1;
+        let (value, unit) = left.split_once(' ').unwrap();
+        assert!(last.contains("Not explained") && last.contains(value) && last.contains(unit), "{last}");
+    }
+}
+
 /// The first step compiles for ten times a step: it is cut, and the axis is of the others. Each setting that a log is
 /// consistent with has a button that sets it.
 #[test]
