@@ -219,10 +219,11 @@ impl Page {
                 {say("Where is the rest? Compare a run of yours with the one on this page, part by part.")}
             </p>
             <label class=class hidden=flag(move || !empty())>
-                <b>{say("Drop a log, a trace, an out-of-memory message, a memory snapshot, or choose files")}</b>
+                <b>{say("Drop a log, a trace, an out-of-memory message, a memory snapshot")}</b>
                 <span class="muted">
                     {say("several files at once, one a rank · read in this browser, nothing is sent or kept")}
                 </span>
+                <span class="choose">{say("Choose files")}</span>
                 <input type="file" class="visually-hidden" multiple id="evidence" on:change=chosen/>
             </label>
             <textarea

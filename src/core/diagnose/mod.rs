@@ -60,7 +60,7 @@ use crate::run::{OneOf, Run, Scenario};
 use crate::statics::named;
 use crate::t;
 use crate::time::{ComputePeak, KernelClass, PartKind, executed_flops};
-use crate::units::{Bytes, fixed, show_bytes, show_off, show_percent, significant};
+use crate::units::{Bytes, fixed, show_of_gpu, show_off, show_percent, significant};
 use figures::{of_files, of_report, seconds_of_files, seconds_of_report, share_of_files};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -207,6 +207,11 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// True where the parts of the prediction are shown: those of a longer step that was measured by its parts say more.
+    pub fn shows_remedies(&self) -> bool {
+        matches!(self.comparison, Comparison::Inside | Comparison::Shorter) || self.parts.is_empty()
+    }
+
     /// The causes in the order of a list, each with its number there and its place in `causes`. Those that are alone
     /// not what the run failed of stand last and have no number.
     pub fn listed(&self) -> impl Iterator<Item = (Option<usize>, usize, &FoundCause)> {
@@ -981,7 +986,7 @@ pub fn utilisation_by(by: CountedBy, seconds: f64, run: &Run) -> Option<Message>
 /// Diagnoses a message of an allocator, compared with `run` where one was given.
 pub fn of_memory(message: OutOfMemory, run: Option<&Run>) -> Diagnosis {
     let found = out_of_memory(message, run);
-    let held = |what: &str, bytes: f64| of_files(what, show_bytes(Bytes(bytes)));
+    let held = |what: &str, bytes: f64| of_files(what, show_of_gpu(Bytes(bytes)));
     let moment = found.message.moment.filter(|moment| *moment != Moment::Unknown).map(Moment::words);
     let verdict = match (found.message.asked, found.message.free, found.short) {
         (Some(asked), Some(free), Some(short)) => {

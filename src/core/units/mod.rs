@@ -10,8 +10,8 @@ pub(crate) use read::is_mark;
 pub use read::{parse_count, parse_number, whole};
 pub use show::{
     MemoryUnit, SMALLEST_PRINTED, count_to, fixed, group, number, scientific, seconds_beside, seconds_like, seconds_to,
-    shortest, show_at_most, show_bandwidth, show_bytes, show_count, show_flops, show_gain, show_off, show_part,
-    show_percent, show_seconds, show_storage, show_whole_percent, significant, thousands,
+    shortest, show_at_most, show_bandwidth, show_bytes, show_count, show_flops, show_gain, show_of_gpu, show_off,
+    show_part, show_percent, show_seconds, show_storage, show_whole_percent, significant, thousands,
 };
 
 use serde::{Deserialize, Serialize};

@@ -87,6 +87,13 @@ pub fn show_bytes(bytes: Bytes) -> String {
     MemoryUnit::Gib.fitting(bytes)
 }
 
+/// Bytes of a GPU that stand beside its whole memory: GiB from a tenth of one on, so that 0.79 GiB is not beside 79.2
+/// GiB as 809 MiB; else as [`show_bytes`].
+pub fn show_of_gpu(bytes: Bytes) -> String {
+    let gib = bytes.gib();
+    if (0.1..0.995).contains(&gib) { format!("{} GiB", fixed(gib, 2)) } else { show_bytes(bytes) }
+}
+
 /// Bytes on disks in decimal units, as storage is sold: `5.63 TB`.
 pub fn show_storage(bytes: Bytes) -> String {
     scaled(bytes.0, DECIMAL, "B", 3)

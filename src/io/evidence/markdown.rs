@@ -1,7 +1,7 @@
 //! A diagnosis as Markdown, for an issue tracker: numbers and sentences, no host, user or path.
 
 use shardscope_core::diagnose::{Diagnosis, PartRow};
-use shardscope_core::units::{Bytes, Seconds, show_bytes, show_percent, show_seconds, significant};
+use shardscope_core::units::{Bytes, Seconds, show_of_gpu, show_percent, show_seconds, significant};
 use shardscope_view::panels::waterfall::part_words;
 use std::fmt::Write;
 
@@ -47,7 +47,7 @@ pub fn markdown(found: &Diagnosis) -> String {
         for (number, _, cause) in found.listed() {
             let amount = match (cause.seconds, cause.bytes) {
                 (Some(time), _) => format!("{}, ", seconds(time)),
-                (None, Some(bytes)) if bytes > 0.0 => format!("{}, ", show_bytes(Bytes(bytes))),
+                (None, Some(bytes)) if bytes > 0.0 => format!("{}, ", show_of_gpu(Bytes(bytes))),
                 _ => String::new(),
             };
             let mark = number.map_or_else(|| "-".to_owned(), |number| format!("{number}."));
@@ -70,7 +70,7 @@ pub fn markdown(found: &Diagnosis) -> String {
             let _ = writeln!(text, "\nExplained: {} of the difference.", show_percent(explained));
         }
     }
-    if !found.remedies.is_empty() {
+    if found.shows_remedies() && !found.remedies.is_empty() {
         let _ = writeln!(text, "\n## Where the predicted step goes\n");
         for remedy in &found.remedies {
             let (part, change) = (part_words(remedy.part), remedy.change.to_string());

@@ -4,7 +4,7 @@ use crate::common::run_with;
 use shardscope::core::diagnose::{CauseId, Diagnosis, MemoryFound, out_of_memory};
 use shardscope::core::memory::{Lifetime, StageMemory};
 use shardscope::core::run::{OneOf, Run};
-use shardscope::core::units::{Bytes, show_bytes};
+use shardscope::core::units::{Bytes, MemoryUnit, show_bytes, show_of_gpu};
 use shardscope::io::evidence::{diagnose, read};
 use shardscope::io::export::{Stamp, export};
 
@@ -329,8 +329,10 @@ fn what_is_not_enough_says_what_would_still_be_missing() {
         let (diagnosis, _) = found(&message(["2.00", "1.21", "77.90", "71.20", "4.90"]), &run);
         let never = diagnosis.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
         let evidence = never.evidence.to_string();
-        for bytes in [memory(&run).need_bytes.0, missing(&run)] {
-            assert!(evidence.contains(&show_bytes(Bytes(bytes))), "{evidence}");
+        // As Run says it, to the digit.
+        let (need, capacity) = (memory(&run).need_bytes, memory(&run).capacity_bytes);
+        for figure in [MemoryUnit::Gib.show(need), MemoryUnit::Gib.beyond(need, capacity)] {
+            assert!(evidence.contains(&figure), "{figure} {evidence}");
         }
         let times = memory(&run).need_bytes.0 / GIB / 73.2;
         assert!(evidence.contains(&format!("{} times", shardscope::core::units::significant(times, 2))), "{evidence}");
@@ -341,7 +343,7 @@ fn what_is_not_enough_says_what_would_still_be_missing() {
             .map(|tried| {
                 let still = missing(&run.with_texts(&tried.set).unwrap());
                 assert!(still > 0.0 && tried.set.len() == 1, "{tried:?}");
-                let said = format!("{} would still be missing", show_bytes(Bytes(still)));
+                let said = format!("{} would still be missing", show_of_gpu(Bytes(still)));
                 assert!(tried.change.to_string().contains(&said), "{tried:?} {said}");
                 still
             })

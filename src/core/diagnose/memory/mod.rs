@@ -18,7 +18,7 @@ use crate::report::{Evaluation, evaluate};
 use crate::run::{Method, Run, Scenario};
 use crate::statics::named;
 use crate::t;
-use crate::units::{Bytes, show_bytes};
+use crate::units::{Bytes, show_of_gpu};
 use fingerprint::fingerprint;
 use rules::causes;
 use serde::{Deserialize, Serialize};
@@ -222,12 +222,12 @@ impl MemoryFound {
 
 /// Bytes of the message, by what they are.
 fn held(what: &str, bytes: f64) -> Message {
-    of_files(what, show_bytes(Bytes(bytes)))
+    of_files(what, show_of_gpu(Bytes(bytes)))
 }
 
 /// Bytes that are predicted of the run that is compared, or of it with a change, which `what` then names.
 fn predicted(what: impl Into<String>, bytes: f64) -> Message {
-    of_report(what, show_bytes(Bytes(bytes)))
+    of_report(what, show_of_gpu(Bytes(bytes)))
 }
 
 /// The need that is predicted `after` the change, and that of the run as it is `now`.

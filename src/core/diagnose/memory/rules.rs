@@ -10,7 +10,7 @@ use crate::pipeline::able::can_run;
 use crate::run::{AttentionKernel, CrossEntropy, OneOf, Recompute, Run};
 use crate::sort::sort_by;
 use crate::t;
-use crate::units::{GIB, show_percent, significant};
+use crate::units::{Bytes, GIB, MemoryUnit, show_percent, significant};
 
 /// From this share of the device's memory on, allocated tensors count as a run that is too large. A public message of
 /// 2019 has 89.6 %.
@@ -722,11 +722,13 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
 
 /// The peak that is predicted, larger than the GPU, and why a message of less is no contradiction of it.
 fn peak_beside_message(message: &OutOfMemory, now: &PredictedMemory) -> Message {
+    let (need, capacity) = (Bytes(now.fullest), Bytes(now.need[3]));
     let peak = t!(
         "By the prediction its peak needs {need} of {capacity}: {missing} more than the GPU has.",
-        need = predicted("need of the fullest GPU", now.fullest),
-        capacity = predicted("memory of a GPU", now.need[3]),
-        missing = predicted("missing", now.fullest - now.need[3])
+        // As Run says it.
+        need = of_report("need of the fullest GPU", MemoryUnit::Gib.show(need)),
+        capacity = of_report("memory of a GPU", MemoryUnit::Gib.show(capacity)),
+        missing = of_report("missing", MemoryUnit::Gib.beyond(need, capacity))
     );
     let reached = message.allocated.map(|allocated| allocated + message.asked.unwrap_or(0.0));
     let early = reached.filter(|reached| *reached < now.tensors()[0]).map(|reached| {

@@ -69,7 +69,7 @@ pub(super) fn bars(found: &Diagnosis, run: &Run) -> Option<Node> {
     lines.push(axis(most));
     let rank = found.rank.map_or_else(Message::default, |rank| t!("rank {rank}", rank));
     Some(Node::from_iter([
-        head("Measured over predicted", rank, legend()),
+        head("Measured over predicted", rank, legend(range_words(found))),
         el("div", &[("class", "pairs")], &lines),
         table(found, &rows, whole),
     ]))
@@ -124,7 +124,7 @@ fn of_log(found: &Diagnosis, whole: f64, run: &Run) -> Node {
         axis(most),
     ];
     Node::from_iter([
-        head("Measured over predicted", t!("a log has no parts"), legend()),
+        head("Measured over predicted", t!("a log has no parts"), legend(range_words(found))),
         el("div", &[("class", "pairs")], &lines),
     ])
 }
@@ -166,11 +166,17 @@ fn segments(rows: &[BarRow], class: &str, most: f64, part: impl Fn(&BarRow) -> f
 
 fn range(found: &Diagnosis, most: f64) -> Option<Node> {
     let (low, high) = found.low_s.zip(found.high_s)?;
-    Some(bracket(low / most, high / most).title(t!(
+    Some(bracket(low / most, high / most).title(range_words(found)?))
+}
+
+/// The range of the predicted step in words.
+pub(super) fn range_words(found: &Diagnosis) -> Option<Message> {
+    let (low, high) = found.low_s.zip(found.high_s)?;
+    Some(t!(
         "range {low} to {high}",
         low = Scope::compared().says("step range, low", show_seconds(Seconds(low))),
         high = Scope::compared().says("step range, high", show_seconds(Seconds(high)))
-    )))
+    ))
 }
 
 fn line(label: &'static str, whole: f64, inside: &[Node]) -> Node {

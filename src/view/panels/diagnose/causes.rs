@@ -8,6 +8,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause, MemoryFound};
+use shardscope_core::units::show_of_gpu;
 
 /// Share of a step from which on a cause that was measured is named beside the verdict.
 const NAMED: f64 = 0.03;
@@ -145,7 +146,7 @@ const MAY_DIFFER: [&str; 4] = ["micro_batch", "tp", "recompute", "stack.attentio
 /// What the bytes of a cause are: each cause counts something of its own.
 const fn bytes_of(id: CauseId) -> Option<&'static str> {
     Some(match id {
-        CauseId::NeverFitted => "missing",
+        CauseId::NeverFitted => "missing at that moment",
         CauseId::Fragmentation => "reserved, not in use",
         CauseId::FirstOptimizerStep => "of optimizer states",
         CauseId::Logits | CauseId::LongestSample | CauseId::AttentionFallback => "asked for",
@@ -169,7 +170,7 @@ fn row(
 ) -> Node {
     let shown = match (cause.seconds, cause.bytes) {
         (Some(seconds), _) => show_seconds(Seconds(seconds)),
-        (None, Some(bytes)) if bytes > 0.0 => show_bytes(Bytes(bytes)),
+        (None, Some(bytes)) if bytes > 0.0 => show_of_gpu(Bytes(bytes)),
         _ => String::new(),
     };
     let field = format!("{}, {}", cause.id.id(), cause.title);

@@ -1,12 +1,14 @@
 //! The GPU of a message that memory ran out, over the prediction; what was asked for.
 
 use super::{amount, head, legend};
+use crate::charts::ticks::ticks;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::diagnose::MemoryFound;
+use shardscope_core::units::{GIB, number, show_of_gpu};
 
 fn gib(bytes: f64) -> String {
-    show_bytes(Bytes(bytes))
+    show_of_gpu(Bytes(bytes))
 }
 
 /// Parts of the message with their classes, and the bytes that are in use.
@@ -46,10 +48,10 @@ fn item(class: &str, words: &'static str, bytes: f64, of: &Scope) -> Node {
     el("span", &[], &[el("i", &[("class", class)], &[]), text(words), text(" "), shown])
 }
 
-/// A bar with its label and `whole`, the bytes of all its parts.
-fn bar_line(label: &'static str, whole: f64, parts: &[Node], of: &Scope) -> Node {
+/// A bar with its label and `whole`, the bytes of all its parts, with what they are.
+fn bar_line([label, what]: [&'static str; 2], whole: f64, parts: &[Node], of: &Scope) -> Node {
     let cells = [
-        leaf("b", "", label),
+        el("span", &[("class", "who")], &[strong(label), text(" "), leaf("span", "muted small", what)]),
         el("span", &[("class", "track")], parts),
         amount("whole", &gib(whole)).reports("need", of),
     ];
@@ -61,6 +63,28 @@ fn key_line(items: &[Node]) -> Node {
     el("div", &[("class", "pair-row axis")], &cells)
 }
 
+/// The axis below bars that end at `most` bytes, GiB, with the `limit`, whose name stands in place of what is too near.
+fn axis(most: f64, limit: f64, is_total: bool) -> Node {
+    let place = |bytes: f64| percent("left", bytes / most);
+    let marks = ticks(0.0, most / GIB, 6).into_iter().filter(|tick| (tick * GIB - limit).abs() > NEAR * most);
+    let marks = marks.map(|tick| el("span", &[("style", &place(tick * GIB))], &[text(verbatim(number(tick, 2)))]));
+    let scope = if is_total { Scope::files() } else { Scope::compared() };
+    let name = t!("limit {bytes}", bytes = scope.says("total", gib(limit)));
+    // Near an end the name begins or ends there.
+    let class = match limit / most {
+        share if share > 0.9 => "limit last",
+        share if share < 0.1 => "limit early",
+        _ => "limit",
+    };
+    let named = el("span", &[("class", class), ("style", &place(limit))], &[text(name)]);
+    let all: Vec<Node> = marks.chain([named]).collect();
+    let cells = [inline(""), el("span", &[("class", "ticks")], &all), inline("")];
+    el("div", &[("class", "pair-row axis")], &cells)
+}
+
+/// Marks of the axis nearer to the limit than this share of it give way to its name.
+const NEAR: f64 = 0.1;
+
 /// The bar of the message over that of the prediction, with the limit and the range.
 pub(super) fn bars(memory: &MemoryFound) -> Node {
     let message = &memory.message;
@@ -69,10 +93,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
     let total = message.total.or(memory.need.map(|need| need[3])).unwrap_or(used + asked);
     let high = memory.need.map_or(0.0, |need| need[2]);
     let most = (used + asked).max(total).max(high).max(1.0) * 1.02;
-    let limit = || {
-        el("s", &[("style", &percent("left", total / most))], &[])
-            .title(t!("limit {bytes}", bytes = Scope::files().says("total", gib(total))))
-    };
+    let limit = || el("s", &[("style", &percent("left", total / most))], &[]);
     let mut start = 0.0;
     let mut inside = Vec::new();
     let mut key = Vec::new();
@@ -97,7 +118,10 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         key.push(item("asked", "asked for", asked, &Scope::files()));
     }
     inside.push(limit());
-    let mut lines = vec![bar_line("Message", used + asked, &inside, &Scope::files()), key_line(&key)];
+    let what = if asked > 0.0 { "in use and asked for" } else { "in use" };
+    let mut lines = vec![bar_line(["Message", what], used + asked, &inside, &Scope::files())];
+    let mut keys = vec![key_line(&key)];
+    let mut range = None;
     if let Some([low, need, high, _]) = memory.need {
         let mut start = 0.0;
         let mut inside = Vec::new();
@@ -110,9 +134,16 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         }
         inside.push(bracket(low / most, high / most));
         inside.push(limit());
-        lines.push(bar_line("Predicted", need, &inside, &Scope::compared()));
-        lines.push(key_line(&key));
+        lines.push(bar_line(["Predicted", "peak of the GPU"], need, &inside, &Scope::compared()));
+        keys.push(key_line(&key));
+        range = Some(t!(
+            "range {low} to {high}",
+            low = Scope::compared().says("need, low", gib(low)),
+            high = Scope::compared().says("need, high", gib(high))
+        ));
     }
+    lines.push(axis(most, total, message.total.is_some()));
+    lines.extend(keys);
     let beside = message.total.map(|total| Scope::files().says("total", gib(total))).unwrap_or_default();
     let whose = memory.whose_prediction();
     // What PyTorch calls allocated is compared with the tensors, the bar has the rest as well.
@@ -129,7 +160,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
     let below = Message::joined(" ", whose.into_iter().chain(of_tensors));
     Node::from_iter([
         match memory.need {
-            Some(_) => head("The GPU at that moment, over the prediction", beside, legend()),
+            Some(_) => head("The GPU at that moment, over the prediction", beside, legend(range)),
             None => head("The GPU at that moment", beside, Node::none()),
         },
         el("div", &[("class", "pairs")], &lines),

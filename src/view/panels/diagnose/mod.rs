@@ -61,7 +61,7 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
         section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
     }
     // A trace that is longer has its own parts, which say more than the prediction's.
-    if (is_not_longer || found.parts.is_empty())
+    if found.shows_remedies()
         && let Some(spent) = spent::spent(found, run)
     {
         section(spent);
@@ -124,8 +124,9 @@ fn compared_with(found: &Diagnosis, page: &Run) -> Node {
     }
     let run = found.own.as_deref().unwrap_or(page);
     let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)].into_iter();
-    let sizes = sizes.filter(|(name, size)| *size > 1 || *name == "TP");
+    let sizes = sizes.filter(|(name, size)| *size > 1 || ["TP", "PP"].contains(name));
     let sizes = sizes.map(|(name, size)| verbatim(format!("{name} {size}")));
+    let sizes = sizes.chain([verbatim(format!("ZeRO-{}", run.zero))]);
     let gpus = Message::joined(" × ", [verbatim(run.gpus.to_string()), run.gpu.title()]);
     let batch = t!("batch {batch}", batch = run.global_batch);
     let words = Message::joined(" · ", [run.model.title(), gpus].into_iter().chain(sizes).chain([batch]));
@@ -136,7 +137,7 @@ fn compared_with(found: &Diagnosis, page: &Run) -> Node {
         return stated_run(found, words);
     }
     if found.own.is_none() {
-        return leaf("p", "muted", t!("Compared with the run on the page: {run}.", run = words));
+        return leaf("p", "muted beside", t!("Compared with the run on the page: {run}.", run = words));
     }
     let said = t!("Compared with the run that the files state: {run}. The page shows another.", run = words);
     let take = leaf("button", "", "Use this run").on(PanelAction::UseRun);
@@ -169,7 +170,7 @@ fn run_to_state(run: Message) -> Node {
 /// The run of settings beside which nothing was measured, with a press that makes it the page's where that is another.
 fn stated_run(found: &Diagnosis, run: Message) -> Node {
     if found.own.is_none() {
-        return leaf("p", "muted", t!("They state the run on the page: {run}.", run));
+        return leaf("p", "muted beside", t!("They state the run on the page: {run}.", run));
     }
     let said = t!("The run that the files state: {run}. The page shows another.", run);
     let take = leaf("button", "main", "Use this run").on(PanelAction::UseRun);
@@ -211,12 +212,12 @@ fn head(words: impl Into<Message>, beside: Message, legend: Node) -> Node {
     el("div", &[("class", "head")], &[title(words), leaf("span", "muted small", beside), legend])
 }
 
-/// What filled and outlined mean.
-fn legend() -> Node {
-    let item = |class: &str, words: Message| {
-        el("span", &[], &[el("i", &[("class", &format!("{class} d-text"))], &[]), text(words)])
-    };
-    el("span", &[("class", "key-line")], &[item("me", t!("measured, filled")), item("pr", t!("predicted, outlined"))])
+/// What filled and outlined mean, and the bracket over the prediction, which is its `range` in words.
+fn legend(range: Option<Message>) -> Node {
+    let item = |class: &str, words: Message| el("span", &[], &[el("i", &[("class", class)], &[]), text(words)]);
+    let both = [item("me d-text", t!("measured, filled")), item("pr d-text", t!("predicted, outlined"))];
+    let items: Vec<Node> = both.into_iter().chain(range.map(|words| item("bracket", words))).collect();
+    el("span", &[("class", "key-line")], &items)
 }
 
 /// A quantity whose unit is small: "5.62 s".

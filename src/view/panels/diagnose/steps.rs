@@ -1,5 +1,6 @@
 //! Steps of a log over the prediction, and what to do where there is nothing to explain.
 
+use super::bars::range_words;
 use super::head;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
@@ -104,10 +105,7 @@ fn key(found: &Diagnosis) -> Node {
     let predicted = found
         .predicted_s
         .map(|seconds| item("line predicted", t!("predicted {seconds}", seconds = of("step.time_s", seconds))));
-    let range = found.low_s.zip(found.high_s).map(|(low, high)| {
-        let words = t!("range {low} to {high}", low = of("step range, low", low), high = of("step range, high", high));
-        item("within", words)
-    });
+    let range = range_words(found).map(|words| item("within", words));
     let items: Vec<Node> = std::iter::once(item("line", t!("measured"))).chain(predicted).chain(range).collect();
     el("span", &[("class", "key-line")], &items)
 }

@@ -118,7 +118,7 @@ fn the_parts_under_a_log_are_those_of_its_own_run() {
 #[test]
 fn what_was_asked_for_crosses_the_limit() {
     const GIB: f64 = 1_073_741_824.0;
-    let message = shardscope_core::diagnose::OutOfMemory {
+    let asked_more = || shardscope_core::diagnose::OutOfMemory {
         asked: Some(3.91 * GIB),
         total: Some(79.19 * GIB),
         free: Some(2.13 * GIB),
@@ -127,7 +127,7 @@ fn what_was_asked_for_crosses_the_limit() {
         process: Some(77.06 * GIB),
         ..Default::default()
     };
-    let html = memory::bars(&out_of_memory(message, Some(&small()))).to_html();
+    let html = memory::bars(&out_of_memory(asked_more(), Some(&small()))).to_html();
     let of = |class: &str, what: &str| -> f64 {
         let part = html.split(&format!("<i class=\"{class}\"")).nth(1).unwrap();
         part.split_once(what).unwrap().1.split_once('%').unwrap().0.parse().unwrap()
@@ -135,6 +135,15 @@ fn what_was_asked_for_crosses_the_limit() {
     let limit: f64 = html.split_once("<s style=\"left:").unwrap().1.split_once('%').unwrap().0.parse().unwrap();
     let (from, width) = (of("asked", "left:"), of("asked", "width:"));
     assert!(from < limit && limit < from + width, "{from} {limit} {width}");
+    // The axis names the limit where its line stands; what the line of the message adds up to, and the bracket, are
+    // named as well.
+    let named = html.split_once("class=\"limit").unwrap().1;
+    let place: f64 = named.split_once("left:").unwrap().1.split_once('%').unwrap().0.parse().unwrap();
+    assert!(place == limit && named.contains("limit 79.2 GiB"), "{named}");
+    assert!(html.contains("in use and asked for") && html.contains(">81.0<"), "{html}");
+    let [low, _, high, _] = out_of_memory(asked_more(), Some(&small())).need.unwrap();
+    let range = format!("range {} to {}", show_bytes(Bytes(low)), show_bytes(Bytes(high)));
+    assert!(html.contains(&range), "{range} {html}");
     assert!((of("free", "left:") - from).abs() < 1e-3);
 }
 
@@ -355,6 +364,8 @@ fn without_a_run_the_first_thing_to_do_is_to_state_it() {
     // With a run there is no such line.
     let html = shown(&shardscope_core::diagnose::of_memory(message, Some(&small())), &small());
     assert!(!html.contains("No run was given") && html.contains("Compared with the run on the page"), "{html}");
+    let layout = format!("TP 1 · PP 1 · ZeRO-{} · batch 64", small().zero);
+    assert!(html.contains(&layout), "{layout} {html}");
 }
 
 /// A message that names a rank which is not the fullest: the sentence that has the figure says whose it is and what the
