@@ -207,7 +207,8 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// True where the parts of the prediction are shown: those of a longer step that was measured by its parts say more.
+    /// True where the parts of the prediction are shown: those of a longer step that was measured part by part say
+    /// more.
     pub fn shows_remedies(&self) -> bool {
         matches!(self.comparison, Comparison::Inside | Comparison::Shorter) || self.parts.is_empty()
     }
