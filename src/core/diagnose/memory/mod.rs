@@ -274,7 +274,7 @@ pub(super) fn change_in_words(
         let said = t!("{change}: {need} by the prediction, {now} for the run as it is", change = words, need, now);
         return Some((said, None));
     }
-    after.is_less_than(&now).then(|| (rules::changed(words, &now, &after), rules::still_missing(&now, &after)))
+    after.is_less_than(&now).then(|| (rules::changed(&words, &now, &after), rules::still_missing(&now, &after)))
 }
 
 /// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run. Without a run

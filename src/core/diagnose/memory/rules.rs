@@ -165,7 +165,7 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
                 let [need, now] = need_with(&change, after.need[1], now.need[1]);
                 (Some(t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now)), true)
             }
-            (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), true),
+            (Some(change), Some(now), Some(after)) => (Some(changed(&change, now, after)), true),
             (change, ..) => (change, after.is_some()),
         };
         let in_full = |changes: Vec<(Message, SetFields)>| {
@@ -502,10 +502,9 @@ impl<'a> Rules<'a> {
 
 /// A change in words, with the memory that is predicted with it. It is said to fit only if the run as it is does not
 /// fit by the prediction, and if the change alters the prediction.
-pub(super) fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
-    let [need, before] = need_with(&change, after.need[1], now.need[1]);
+pub(super) fn changed(change: &Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
+    let [need, before] = need_with(change, after.need[1], now.need[1]);
     let fullest = predicted(format!("need of the fullest GPU with: {change}"), after.fullest);
-    let change = &change;
     let is_fullest = need.to_string() == fullest.to_string();
     let said = match () {
         () if now.fits => {
