@@ -9,7 +9,7 @@ use shardscope_core::t;
 use shardscope_core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use shardscope_view::charts::lod::Sums;
 use shardscope_view::charts::prepared::{awaited_in, mebibytes, memory_curve, paper_of_stage, version, versions};
-use shardscope_view::charts::shape::Shape;
+use shardscope_view::charts::shape::{DrawnRanks, Shape};
 use shardscope_view::charts::ticks::{tick_label, ticks};
 use shardscope_view::charts::timeline::{Arrival, arrivals, cells};
 use shardscope_view::charts::viewport::Viewport;
@@ -44,7 +44,7 @@ impl Picture<'_> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
     pub fn size(&self, scale: f64) -> (u32, u32) {
         let pixels = |css: f64| (css * scale).ceil().max(1.0) as u32;
-        let height = Shape::of(self.ranks()).height();
+        let height = self.shape(Shape::of).height();
         (pixels(self.width + NAMES), pixels(height + TITLE))
     }
 
@@ -52,10 +52,15 @@ impl Picture<'_> {
         self.evaluation.order.ranks.len()
     }
 
+    /// The shape of a kind for its ranks, the fullest among the rows.
+    fn shape(&self, kind: fn(usize, usize) -> Shape) -> Shape {
+        kind(self.ranks(), self.evaluation.report.memory.peak_stage)
+    }
+
     /// The messages between ranks that are drawn.
-    fn arrivals(&self, stride: usize) -> Vec<Arrival> {
-        let rows = self.sums.rows(self.evaluation.timeline(), stride);
-        arrivals(&rows, stride, &awaited_in(self.evaluation), self.view, self.width)
+    fn arrivals(&self, drawn: DrawnRanks) -> Vec<Arrival> {
+        let rows = self.sums.rows(self.evaluation.timeline(), drawn);
+        arrivals(&rows, drawn, &awaited_in(self.evaluation), self.view, self.width)
     }
 
     /// Paints it with title, names, paper and hatch.
@@ -75,7 +80,7 @@ impl Picture<'_> {
             bubble = show_percent(report.pipeline.bubble_fraction)
         );
         let curve = memory_curve(self.evaluation, self.rank);
-        self.draw(backend, scale, &title, Shape::of(self.ranks()), &curve, 0)
+        self.draw(backend, scale, &title, self.shape(Shape::of), &curve, 0)
     }
 
     fn draw<DB: DrawingBackend>(
@@ -89,7 +94,7 @@ impl Picture<'_> {
     ) -> Result<(), String> {
         let evaluation = self.evaluation;
         let timeline = evaluation.timeline();
-        let rows = self.sums.rows(timeline, shape.stride);
+        let rows = self.sums.rows(timeline, shape.ranks);
         let versions = versions(evaluation);
         let end = self.view.x(timeline.makespan(), self.width);
         let picture = TimelinePicture {
@@ -102,11 +107,11 @@ impl Picture<'_> {
             }),
             view: self.view,
             width: self.width,
-            paper_of: &|row, stage| paper_of_stage(evaluation, row * shape.stride, stage),
+            paper_of: &|row, stage| paper_of_stage(evaluation, shape.ranks.rank(row), stage),
             curve,
             messages: &[],
-            arrivals: &self.arrivals(shape.stride),
-            version_of: &|row, microbatch| version(&versions, row * shape.stride, microbatch),
+            arrivals: &self.arrivals(shape.ranks),
+            version_of: &|row, microbatch| version(&versions, shape.ranks.rank(row), microbatch),
             capacity: mebibytes(evaluation.report.memory.capacity_bytes),
             most,
             palette: self.theme.palette(),
@@ -146,7 +151,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit, heading: Option<&Message>
             peak = unit.show(report.memory.peak_bytes),
             capacity = unit.show(report.memory.capacity_bytes)
         );
-        let shape = Shape::low(picture.ranks());
+        let shape = picture.shape(Shape::low);
         let height = (shape.height() + TITLE).ceil();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
         let size = ((first.width + NAMES).ceil() as u32, height as u32);
@@ -209,7 +214,7 @@ fn entries(pictures: &[Picture], palette: &Palette) -> Vec<(Rgb, Message)> {
         rows.any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == OpKind::W)))
     });
     let later = any(&|one| one.loads.iter().any(|load| load.stages.len() > 1));
-    let sent = pictures.iter().any(|one| !one.arrivals(Shape::low(one.ranks()).stride).is_empty());
+    let sent = pictures.iter().any(|one| !one.arrivals(one.shape(Shape::low).ranks).is_empty());
     let shade = blend(palette.forward, palette.paper, 0.25);
     let entries = [
         Some((palette.forward, t!("forward"))),
@@ -320,7 +325,7 @@ mod tests {
             let picture =
                 Picture { evaluation: &evaluation, sums: &sums, view, width: 1600.0, rank, theme, catalogue: &english };
             let p2p = evaluation.durations.p2p;
-            let bars = picture.arrivals(1);
+            let bars = picture.arrivals(DrawnRanks::all());
             assert_eq!(view.x(p2p, 1600.0) > 1.0, is_seen, "{p2p}");
             assert_eq!(stacked(&[picture], MemoryUnit::Gib, None).contains("message on its way"), is_seen);
             let (r, g, b) = theme.palette().exposed;

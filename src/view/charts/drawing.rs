@@ -5,6 +5,7 @@
 
 use super::ink::Ink;
 use super::lod::Sums;
+use super::shape::DrawnRanks;
 use super::timeline::cells;
 use super::viewport::Viewport;
 use crate::node::markup::{Node, el, text};
@@ -129,18 +130,18 @@ impl Drawing {
         self.hatched = true;
         self.rect(at, "fill:url(#hatched)", "");
     }
-    /// The ops of every `stride`-th rank that `view` shows; a row's `place` is its upper edge and height, `label` the
+    /// The ops of the `drawn` ranks that `view` shows; a row's `place` is its upper edge and height, `label` the
     /// tooltip of an op.
     pub fn ops(
         &mut self,
         timeline: &Timeline,
-        stride: usize,
+        drawn: DrawnRanks,
         view: Viewport,
         place: impl Fn(usize) -> (f64, f64),
         label: impl Fn(TimedOp) -> Message,
     ) {
         let sums = Sums::of(timeline);
-        for cell in cells(&sums.rows(timeline, stride), view, DETAIL) {
+        for cell in cells(&sums.rows(timeline, drawn), view, DETAIL) {
             let (top, height) = place(cell.row);
             let apart = cell.op.is_some() && cell.width > APART;
             let gap = if apart { PAPER } else { 0.0 };

@@ -3,6 +3,7 @@
 //! Running sums of the work by kind are beside the ops, one entry a block of ops, built once a timeline; a picture of
 //! any width asks for its columns in the time of a binary search each, however many ops lie behind them.
 
+use super::shape::DrawnRanks;
 use shardscope_core::pipeline::{Half, OpKind, TimedOp, Timeline};
 
 /// Ops between two running sums.
@@ -53,10 +54,13 @@ impl Sums {
         Self { ranks: timeline.ranks.iter().map(sums).collect() }
     }
 
-    /// Every `stride`-th rank of the timeline that these are of.
-    pub fn rows<'a>(&'a self, timeline: &'a Timeline, stride: usize) -> Vec<RankOps<'a>> {
-        let both = timeline.ranks.iter().zip(&self.ranks);
-        both.step_by(stride.max(1)).map(|(ops, sums)| RankOps { ops, sums }).collect()
+    /// The `drawn` ranks of the timeline that these are of.
+    pub fn rows<'a>(&'a self, timeline: &'a Timeline, drawn: DrawnRanks) -> Vec<RankOps<'a>> {
+        let rank = |row| {
+            let rank = drawn.rank(row);
+            Some(RankOps { ops: timeline.ranks.get(rank)?, sums: self.ranks.get(rank)? })
+        };
+        (0..drawn.rows(timeline.ranks.len())).filter_map(rank).collect()
     }
 }
 
@@ -123,7 +127,7 @@ mod tests {
             let timeline = timeline(["1f1b", "zb-h1", "dualpipev"][which], 4, 24);
             let time = share * timeline.makespan();
             let sums = Sums::of(&timeline);
-            let row = sums.rows(&timeline, 1)[rank];
+            let row = sums.rows(&timeline, DrawnRanks::all())[rank];
             let mut walk = row.walk();
             walk.work_before(time * 0.37);
             let mut expected = [0.0; 3];

@@ -1,6 +1,7 @@
 //! A timeline prepared for drawing and for tooltips: what every frame and every tooltip needs, built once.
 
 use super::lod::Sums;
+use super::shape::DrawnRanks;
 use super::timeline::{Arrival, arrivals, has_columns};
 use super::viewport::Viewport;
 use crate::prelude::*;
@@ -51,16 +52,16 @@ impl Prepared {
             path.filter_map(|place| Some((place, self.op(place)?))).collect()
         })
     }
-    /// The messages between ranks that a picture of every `stride`-th rank has room for, `width` pixels wide.
-    pub fn arrivals(&self, stride: usize, view: Viewport, width: f64) -> Vec<Arrival> {
+    /// The messages between ranks that a picture of `drawn` has room for, `width` pixels wide.
+    pub fn arrivals(&self, drawn: DrawnRanks, view: Viewport, width: f64) -> Vec<Arrival> {
         let awaited = self.awaited.get_or_init(|| awaited_in(&self.evaluation));
-        let rows = self.sums.rows(self.evaluation.timeline(), stride);
-        arrivals(&rows, stride, awaited, view, width)
+        let rows = self.sums.rows(self.evaluation.timeline(), drawn);
+        arrivals(&rows, drawn, awaited, view, width)
     }
-    /// What a picture of every `stride`-th rank has beside its blocks, `width` pixels wide.
-    pub fn notes(&self, stride: usize, view: Viewport, width: f64) -> KeyNotes {
-        let rows = self.sums.rows(self.evaluation.timeline(), stride);
-        KeyNotes { messages: !self.arrivals(stride, view, width).is_empty(), columns: has_columns(&rows, view, width) }
+    /// What a picture of `drawn` has beside its blocks, `width` pixels wide.
+    pub fn notes(&self, drawn: DrawnRanks, view: Viewport, width: f64) -> KeyNotes {
+        let rows = self.sums.rows(self.evaluation.timeline(), drawn);
+        KeyNotes { messages: !self.arrivals(drawn, view, width).is_empty(), columns: has_columns(&rows, view, width) }
     }
     /// Memory of `rank` over time, MiB.
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
@@ -72,6 +73,10 @@ impl Prepared {
     }
     pub fn ranks(&self) -> usize {
         self.evaluation.order.ranks.len()
+    }
+    /// The rank that needs the most memory.
+    pub fn fullest(&self) -> usize {
+        self.evaluation.report.memory.peak_stage
     }
 }
 

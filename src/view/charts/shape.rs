@@ -37,6 +37,42 @@ impl PictureRows {
     }
 }
 
+/// The ranks that are rows of a picture: all of them, or one of every few, the fullest among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawnRanks {
+    /// Ranks from one row to the next.
+    pub stride: usize,
+    /// The rank that is drawn in its row, whichever is first there.
+    kept: usize,
+}
+
+impl DrawnRanks {
+    /// One of every `stride`, the first; of those with `kept`, that one.
+    pub fn with(stride: usize, kept: usize) -> Self {
+        Self { stride: stride.max(1), kept }
+    }
+    /// All ranks.
+    pub fn all() -> Self {
+        Self::with(1, 0)
+    }
+    /// Rows of `ranks`.
+    pub fn rows(self, ranks: usize) -> usize {
+        ranks.div_ceil(self.stride)
+    }
+    /// The row of `rank`, or of the one that is drawn for it.
+    pub fn row(self, rank: usize) -> usize {
+        rank / self.stride
+    }
+    /// The rank that is drawn in `row`.
+    pub fn rank(self, row: usize) -> usize {
+        if self.row(self.kept) == row { self.kept } else { row * self.stride }
+    }
+    /// True if `rank` itself is drawn.
+    pub fn has(self, rank: usize) -> bool {
+        self.rank(self.row(rank)) == rank
+    }
+}
+
 /// Ranks from one row to the next where rows of `ranks` share `height`.
 fn stride_in(ranks: usize, height: f64) -> usize {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
@@ -50,8 +86,8 @@ fn stride_in(ranks: usize, height: f64) -> usize {
 pub struct Shape {
     /// Rows drawn.
     pub count: usize,
-    /// Ranks from one row to the next.
-    pub stride: usize,
+    /// Ranks that are drawn in them.
+    pub ranks: DrawnRanks,
     pub rows: PictureRows,
     /// Height of the axis with its numbers; 0 where there is one below.
     pub axis: f64,
@@ -60,27 +96,27 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a picture of `ranks` pipeline ranks.
-    pub fn of(ranks: usize) -> Self {
-        let stride = stride_in(ranks, TALL);
-        let count = ranks.div_ceil(stride);
-        Self { count, stride, rows: PictureRows::fitting(count), axis: AXIS, curve: CURVE }
+    /// The shape of a picture of `ranks` pipeline ranks, of which `fullest` is drawn.
+    pub fn of(ranks: usize, fullest: usize) -> Self {
+        let drawn = DrawnRanks::with(stride_in(ranks, TALL), fullest);
+        let count = drawn.rows(ranks);
+        Self { count, ranks: drawn, rows: PictureRows::fitting(count), axis: AXIS, curve: CURVE }
     }
     /// The shape of one of several pictures that share an axis.
-    pub fn low(ranks: usize) -> Self {
-        let stride = stride_in(ranks, LOW);
-        let count = ranks.div_ceil(stride);
+    pub fn low(ranks: usize, fullest: usize) -> Self {
+        let drawn = DrawnRanks::with(stride_in(ranks, LOW), fullest);
+        let count = drawn.rows(ranks);
         let pitch = (LOW / count.max(1) as f64).min(17.0);
         let rows = PictureRows { pitch, height: pitch - (pitch * 0.15).min(2.0) };
-        Self { count, stride, rows, axis: 6.0, curve: 40.0 }
+        Self { count, ranks: drawn, rows, axis: 6.0, curve: 40.0 }
     }
     /// The shape of a picture whose rows fill `height`, however many ranks there are.
-    pub fn filling(ranks: usize, height: f64) -> Self {
-        let stride = stride_in(ranks, height);
-        let count = ranks.div_ceil(stride).max(1);
+    pub fn filling(ranks: usize, fullest: usize, height: f64) -> Self {
+        let drawn = DrawnRanks::with(stride_in(ranks, height), fullest);
+        let count = drawn.rows(ranks).max(1);
         let pitch = height / count as f64;
         let rows = PictureRows { pitch, height: pitch - (pitch * 0.2).min(1.0) };
-        Self { count, stride, rows, axis: SLIM_AXIS, curve: 0.0 }
+        Self { count, ranks: drawn, rows, axis: SLIM_AXIS, curve: 0.0 }
     }
     /// The picture with rows of twice the height, without an axis.
     pub fn doubled(self) -> Self {
@@ -101,7 +137,7 @@ impl Shape {
     }
     /// The middle of the row of `rank`.
     pub fn middle(self, rank: usize) -> f64 {
-        (rank / self.stride) as f64 * self.rows.pitch + self.rows.height / 2.0
+        self.ranks.row(rank) as f64 * self.rows.pitch + self.rows.height / 2.0
     }
 }
 
@@ -109,14 +145,21 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// Whatever the picture and the number of ranks, rows are seven pixels apart at least, and all ranks are within.
+    /// Whatever the picture and the number of ranks, rows are seven pixels apart at least, and all ranks are within;
+    /// the fullest is one of them, each row has one rank, and each is further down than the one before.
     #[test]
     fn rows_are_high_enough_for_bands_in_every_picture() {
         for ranks in [1, 4, 16, 17, 22, 23, 64, 65, 100, 128, 1024] {
-            let slim = [90.0, 119.0, 240.0].map(|height| Shape::filling(ranks, height));
-            for shape in slim.into_iter().chain([Shape::of(ranks), Shape::low(ranks)]) {
+            let full = (ranks * 2 / 3).min(ranks - 1);
+            let slim = [90.0, 119.0, 240.0].map(|height| Shape::filling(ranks, full, height));
+            for shape in slim.into_iter().chain([Shape::of(ranks, full), Shape::low(ranks, full)]) {
                 assert!(shape.rows.pitch >= LEAST_PITCH && shape.rows.height >= 5.5, "{ranks}: {shape:?}");
-                assert!(shape.count * shape.stride >= ranks && (shape.count - 1) * shape.stride < ranks, "{shape:?}");
+                let stride = shape.ranks.stride;
+                assert!(shape.count * stride >= ranks && (shape.count - 1) * stride < ranks, "{shape:?}");
+                let drawn: Vec<usize> = (0..shape.count).map(|row| shape.ranks.rank(row)).collect();
+                assert!(drawn.contains(&full) && drawn.iter().all(|rank| *rank < ranks), "{full}: {drawn:?}");
+                assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]), "{drawn:?}");
+                assert!((0..ranks).filter(|rank| shape.ranks.has(*rank)).eq(drawn), "{shape:?}");
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::drawing::{Anchor, Box, Drawing};
 use super::ink::Ink;
+use super::shape::DrawnRanks;
 use super::ticks::{tick_label, ticks};
 use super::viewport::Viewport;
 use crate::prelude::*;
@@ -80,7 +81,7 @@ fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, place: Place)
     }
     drawing.ops(
         timeline,
-        stride,
+        DrawnRanks::with(stride, 0),
         Viewport::all(longest),
         |row| (top + row as f64 * tall, tall - 1.0),
         |_| Message::default(),

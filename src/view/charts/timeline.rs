@@ -9,6 +9,7 @@
 //! open from its beginning to its end.
 
 use super::lod::{KindSeconds, RankOps};
+use super::shape::DrawnRanks;
 use super::viewport::Viewport;
 use shardscope_core::pipeline::trace::Awaited;
 use shardscope_core::pipeline::{Half, OpKind, TimedOp};
@@ -128,16 +129,16 @@ pub struct Arrival {
     pub width: f64,
 }
 
-/// The messages of `awaited` that the visible part of `rows` has room for: every `stride`-th rank is a row. A picture
-/// of columns, whose ops are narrower than a pixel or two, has none.
-pub fn arrivals(rows: &[RankOps], stride: usize, awaited: &[Awaited], view: Viewport, width: f64) -> Vec<Arrival> {
+/// The messages of `awaited` that the visible part of `rows`, the `drawn` ranks, has room for. A picture of columns,
+/// whose ops are narrower than a pixel or two, has none.
+pub fn arrivals(rows: &[RankOps], drawn: DrawnRanks, awaited: &[Awaited], view: Viewport, width: f64) -> Vec<Arrival> {
     let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
     if !are_apart(&seen, view, width) {
         return Vec::new();
     }
     let mut out = Vec::new();
     for (row, ops) in seen.iter().enumerate() {
-        let rank = row * stride.max(1);
+        let rank = drawn.rank(row);
         let first = awaited.partition_point(|one| (one.rank, one.to) < (rank, view.start));
         let mine = awaited[first..].iter().take_while(|one| one.rank == rank && one.from <= view.end);
         let bar = |one: &Awaited| {
@@ -432,7 +433,7 @@ mod tests {
     }
 
     fn drawn(timeline: &Timeline, view: Viewport, width: f64) -> Vec<Cell> {
-        cells(&Sums::of(timeline).rows(timeline, 1), view, width)
+        cells(&Sums::of(timeline).rows(timeline, DrawnRanks::all()), view, width)
     }
 
     #[test]
@@ -455,11 +456,13 @@ mod tests {
         let timeline = measure(&order, &durations).unwrap().0;
         let (sums, sent) = (Sums::of(&timeline), awaited(&order, &timeline, latency));
         let whole_axis = Viewport::all(timeline.makespan());
-        for (stride, view) in [(1, whole_axis), (2, whole_axis), (1, Viewport { start: 1.0, end: 3.0, ..whole_axis })] {
-            let rows = sums.rows(&timeline, stride);
-            let drawn = arrivals(&rows, stride, &sent, view, 900.0);
+        let window = Viewport { start: 1.0, end: 3.0, ..whole_axis };
+        for (stride, kept, view) in [(1, 0, whole_axis), (2, 0, whole_axis), (2, 3, whole_axis), (1, 0, window)] {
+            let ranks = DrawnRanks::with(stride, kept);
+            let rows = sums.rows(&timeline, ranks);
+            let drawn = arrivals(&rows, ranks, &sent, view, 900.0);
             for row in 0..rows.len() {
-                let to = (row * stride) as f64 * (1.0 + latency);
+                let to = ranks.rank(row) as f64 * (1.0 + latency);
                 let first = drawn.iter().find(|one| one.row == row);
                 if to <= view.start || to - latency >= view.end {
                     assert!(first.is_none_or(|one| (one.x - view.x(to - latency, 900.0)).abs() > 1.0));
@@ -470,9 +473,10 @@ mod tests {
                 assert!((first.x + first.width - view.x(to, 900.0)).abs() < 1e-6, "{row}: {first:?}");
             }
         }
-        assert!(arrivals(&sums.rows(&timeline, 1), 1, &sent, whole_axis, 10.0).is_empty());
+        let all = DrawnRanks::all();
+        assert!(arrivals(&sums.rows(&timeline, all), all, &sent, whole_axis, 10.0).is_empty());
         // 16 passes a rank, of which 10 pixels show columns.
-        assert!([10.0, 900.0].map(|width| has_columns(&sums.rows(&timeline, 1), whole_axis, width)) == [true, false]);
+        assert!([10.0, 900.0].map(|width| has_columns(&sums.rows(&timeline, all), whole_axis, width)) == [true, false]);
     }
 
     #[test]
@@ -698,8 +702,9 @@ mod tests {
         let timeline = timeline("1f1b", 64, 128);
         let view = Viewport::all(timeline.makespan());
         for (width, stride) in [(250.0, 8), (360.0, 8), (940.0, 4)] {
-            let rows = timeline.ranks.len().div_ceil(stride);
-            let drawn = cells(&Sums::of(&timeline).rows(&timeline, stride), view, width);
+            let ranks = DrawnRanks::with(stride, 0);
+            let rows = ranks.rows(timeline.ranks.len());
+            let drawn = cells(&Sums::of(&timeline).rows(&timeline, ranks), view, width);
             assert!(drawn.iter().all(|cell| cell.op.is_none()), "{width}");
             assert!(drawn.len() <= 12 * rows, "{width}: {} cells in {rows} rows", drawn.len());
         }

@@ -4,6 +4,7 @@
 //! is cut, so that the pipeline's fill and drain stay legible.
 
 use crate::charts::lod::Sums;
+use crate::charts::shape::DrawnRanks;
 use crate::charts::timeline::cells;
 use crate::charts::viewport::Viewport;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use std::fmt::Write;
 const KINDS: [&str; 3] = ["f", "b", "w"];
 /// Width of the picture, in its own units: about the pixels of a card.
 const WIDTH: f64 = 360.0;
-/// Ranks drawn; of more, every n-th.
+/// Ranks drawn; of more, every n-th, and the fullest.
 const ROWS: usize = 8;
 /// Height of a rank's row with the space below it.
 const PITCH: u32 = 12;
@@ -89,7 +90,8 @@ impl Sketch {
         let timeline = evaluation.timeline();
         let stride = timeline.ranks.len().div_ceil(ROWS).max(1);
         let sums = Sums::of(timeline);
-        let rows = sums.rows(timeline, stride);
+        let drawn = DrawnRanks::with(stride, evaluation.report.memory.peak_stage);
+        let rows = sums.rows(timeline, drawn);
         let mut has_bands = false;
         let mut paths = [const { String::new() }; KINDS.len() * CHUNKS];
         for (start, end, left) in axis.pieces() {
@@ -98,7 +100,7 @@ impl Sketch {
             for cell in cells(&rows, view, width) {
                 has_bands |= cell.op.is_none();
                 let chunk = cell.op.map_or(0, |timed| {
-                    let chunk = evaluation.chunk_of(cell.row * stride, timed.op.stage);
+                    let chunk = evaluation.chunk_of(drawn.rank(cell.row), timed.op.stage);
                     chunk.min(CHUNKS - 1)
                 });
                 let kind = match cell.kind {

@@ -165,7 +165,7 @@ impl TimelinePicture<'_> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
         let every = (13.0 / self.shape.rows.pitch).ceil().max(1.0) as usize;
         for row in 0..self.shape.count {
-            let rank = row * self.shape.stride;
+            let rank = self.shape.ranks.rank(row);
             if row.is_multiple_of(every) {
                 let at = (self.px(8.0), self.down(self.shape.middle(rank)));
                 backend.draw_text(&format!("rank {rank}"), &name, at)?;
@@ -446,6 +446,7 @@ fn whole((from, to): (f64, f64), kind: OpKind, height: i32) -> (i32, i32) {
 mod tests {
     use super::*;
     use crate::charts::lod::Sums;
+    use crate::charts::shape::DrawnRanks;
     use crate::charts::timeline::cells;
     use crate::palette::Theme;
     use shardscope_core::report::{evaluate, stage_messages};
@@ -492,7 +493,7 @@ mod tests {
     fn a_column_of_forwards_and_backwards_shows_both_on_every_rank() {
         let view = Viewport::all(1.0);
         for (ranks, scale) in [(16, 1.0), (64, 1.0), (64, 1.5), (100, 1.0), (128, 2.0)] {
-            let shape = Shape::of(ranks);
+            let shape = Shape::of(ranks, 0);
             let column = |row| {
                 [(OpKind::F, (0.0, 0.25)), (OpKind::BW, (0.25, 1.0))].map(|(kind, band)| Cell {
                     row,
@@ -524,7 +525,7 @@ mod tests {
     /// Three quarters of the column are idle: its forwards have their own colour in the upper quarter of the row.
     #[test]
     fn idle_time_of_a_column_is_left_open() {
-        let shape = Shape::of(1);
+        let shape = Shape::of(1, 0);
         let cells = [Cell { row: 0, x: 0.0, width: 90.0, band: (0.0, 0.25), kind: OpKind::F, op: None }];
         let mut svg = String::new();
         {
@@ -541,13 +542,13 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let sums = Sums::of(evaluation.timeline());
         let view = Viewport::all(evaluation.timeline().makespan());
-        let cells = cells(&sums.rows(evaluation.timeline(), 1), view, 2000.0);
+        let cells = cells(&sums.rows(evaluation.timeline(), DrawnRanks::all()), view, 2000.0);
         let messages = stage_messages(&evaluation, Traffic::Tp);
         let count = |messages: &[StageMessages]| {
             let mut svg = String::new();
             {
                 let mut backend = SVGBackend::with_string(&mut svg, (2000, 220));
-                let picture = plain(&cells, Shape::of(4), view, 2000.0, 1.0);
+                let picture = plain(&cells, Shape::of(4, 0), view, 2000.0, 1.0);
                 TimelinePicture { messages, ..picture }.paint(&mut backend).unwrap();
                 backend.present().unwrap();
             }
@@ -565,11 +566,11 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let sums = Sums::of(evaluation.timeline());
         let view = Viewport::all(evaluation.timeline().makespan());
-        let cells = cells(&sums.rows(evaluation.timeline(), 1), view, 2000.0);
+        let cells = cells(&sums.rows(evaluation.timeline(), DrawnRanks::all()), view, 2000.0);
         let mut svg = String::new();
         {
             let mut backend = SVGBackend::with_string(&mut svg, (2000, 220));
-            plain(&cells, Shape::of(4), view, 2000.0, 1.0).paint(&mut backend).unwrap();
+            plain(&cells, Shape::of(4, 0), view, 2000.0, 1.0).paint(&mut backend).unwrap();
             backend.present().unwrap();
         }
         let forwards = svg.matches("#0C3E81").count();

@@ -43,7 +43,8 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let note = |view: bool, class: &str, message: Message| {
         if view { leaf("span", class, message) } else { Node::none() }
     };
-    let thinned = t!("one rank of {stride} is drawn, of {ranks}", stride, ranks = evaluation.order.pp());
+    let thinned =
+        t!("one rank of {stride} is drawn, of {ranks}, with the fullest", stride, ranks = evaluation.order.pp());
     Node::from_iter([
         swatch(&("c-forward", "F forward")),
         swatch(&("c-backward", backward)),
@@ -167,14 +168,12 @@ pub fn critical(path: &[(OpPlace, TimedOp)]) -> Message {
 /// Pixels between two rows that have a name or a number beside them, at least.
 const NAME: f64 = 14.0;
 
-/// True for the rows that have a name and a number beside them, as many as fit: the first is one, and the fullest
-/// rank's where it is not right below the first.
+/// True for the rows that have a name and a number beside them, as many as fit: the fullest rank's is one, and the
+/// first where that leaves it the room.
 fn named(evaluation: &Evaluation, shape: Shape) -> impl Fn(&usize) -> bool + use<> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let every = (NAME / shape.rows.pitch).ceil().max(1.0) as usize;
-    let peak = evaluation.report.memory.peak_stage;
-    let fullest = peak.is_multiple_of(shape.stride).then_some(peak / shape.stride);
-    let fullest = fullest.filter(|row| *row >= every).unwrap_or(0);
+    let fullest = shape.ranks.row(evaluation.report.memory.peak_stage);
     // Names go on from the fullest rank's; those before it leave it its room.
     move |row| match row.checked_sub(fullest) {
         Some(below) => below.is_multiple_of(every),
@@ -187,14 +186,14 @@ fn named(evaluation: &Evaluation, shape: Shape) -> impl Fn(&usize) -> bool + use
 pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pressed: bool) -> Node {
     let at = |y: f64| format!("top:{y:.1}px");
     let names = (0..shape.count).filter(named(evaluation, shape)).enumerate().map(|(index, row)| {
-        let rank = row * shape.stride;
+        let rank = shape.ranks.rank(row);
         // The names of thin rows at both ends stay beside the picture, and none covers the one above it.
         let beside = (shape.middle(rank) - 6.0).clamp(0.0, (shape.rows_height() - 12.0).max(0.0));
         let place = at(beside.max(12.0 * index as f64));
         let attributes = [("style", place.as_str()), ("aria-pressed", if rank == chosen { "true" } else { "false" })];
         let name = text(t!("rank {rank}", rank));
         if shape.shares_axis() || !are_pressed {
-            return el("span", &attributes[..1], &[name]);
+            return el("span", &[attributes[0], ("class", if rank == chosen { "own" } else { "" })], &[name]);
         }
         let words = name.clone();
         let button = el("button", &attributes, &[name]).title("Show this rank's memory").on(PanelAction::Rank(rank));
@@ -202,7 +201,8 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pres
             return button;
         }
         // On phones rows are closer than fingers: there the name is no button.
-        let tag = [("class", "tag"), ("aria-hidden", "true"), attributes[0]];
+        let class = if rank == chosen { "tag own" } else { "tag" };
+        let tag = [("class", class), ("aria-hidden", "true"), attributes[0]];
         Node::from_iter([button, el("span", &tag, &[words])])
     });
     let names: Node = names.collect();
@@ -230,7 +230,7 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
     let memory = &evaluation.report.memory;
     let is_named = named(evaluation, shape);
     let row = |row: usize| {
-        let rank = row * shape.stride;
+        let rank = shape.ranks.rank(row);
         let total = memory.per_stage.get(rank)?.total;
         let share = (total / memory.capacity_bytes).min(1.0);
         let fullest = memory.peak_stage == rank;
@@ -242,10 +242,12 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
         ];
         let style = format!("top:{:.2}px;height:{:.2}px", row as f64 * shape.rows.pitch, shape.rows.height);
         let class = match (fullest, total.0 > memory.capacity_bytes.0) {
-            (_, true) if memory.verdict == Verdict::Tight => "over tight-bars",
-            (_, true) => "over",
-            (true, _) => "fullest",
-            _ => "",
+            (true, true) if memory.verdict == Verdict::Tight => "fullest over tight-bars",
+            (false, true) if memory.verdict == Verdict::Tight => "over tight-bars",
+            (true, true) => "fullest over",
+            (false, true) => "over",
+            (true, false) => "fullest",
+            (false, false) => "",
         };
         let label = t!("memory of rank {rank}: {bytes}", rank, bytes = unit.show(total));
         Some(el("span", &[("class", class), ("style", &style)], &cells).title(label))
@@ -437,7 +439,7 @@ mod tests {
         for pp in [2, 4, 32] {
             let run = Run { pp, tp: 1, ..Run::default() };
             let evaluation = evaluate(&run).unwrap();
-            let shape = Shape::filling(evaluation.order.ranks.len(), 119.0);
+            let shape = Shape::filling(evaluation.order.ranks.len(), evaluation.report.memory.peak_stage, 119.0);
             assert!((shape.rows_height() - 119.0).abs() < 1e-9);
             let html = rank_memory(&evaluation, shape, MemoryUnit::Gib).to_html();
             assert_eq!(html.matches("class=\"fill\"").count(), shape.count);
@@ -449,26 +451,31 @@ mod tests {
     /// Names and numbers stand beside the same rows, and each number is of the rank that is named there.
     #[test]
     fn a_number_stands_beside_the_name_of_its_rank() {
-        for (pp, height) in [(4, 119.0), (16, 119.0), (32, 119.0), (32, 60.0)] {
-            for virtual_stages in [1, 2] {
+        for (pp, height) in [(4, 119.0), (16, 119.0), (16, 240.0), (32, 119.0), (32, 60.0)] {
+            for virtual_stages in [1, 2, 4] {
                 let schedule = if virtual_stages > 1 { Schedule::Interleaved } else { Schedule::OneFOneB };
                 let model = Based::preset("llama-3.1-405b");
                 let run = Run { model, pp, tp: 8, gpus: 2048, schedule, virtual_stages, ..Run::default() };
                 let Ok(evaluation) = evaluate(&Run { global_batch: 512, ..run }) else { continue };
                 let memory = &evaluation.report.memory;
-                let shape = Shape::filling(evaluation.order.ranks.len(), height);
+                let shape = Shape::filling(evaluation.order.ranks.len(), memory.peak_stage, height);
                 let is_named = named(&evaluation, shape);
                 let rows: Vec<usize> = (0..shape.count).filter(&is_named).collect();
                 let names = rank_names(&evaluation, shape, 0, false).to_html();
                 let html = rank_memory(&evaluation, shape, MemoryUnit::Gib).to_html();
                 let numbers: Vec<&str> = html.split("<b>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
                 for (row, number) in numbers.iter().enumerate() {
-                    let rank = row * shape.stride;
+                    let rank = shape.ranks.rank(row);
                     assert_eq!(names.contains(&format!(">rank {rank}<")), !number.is_empty(), "{rank}: {names} {html}");
                     let total = MemoryUnit::Gib.number(memory.per_stage[rank].total);
                     assert!(number.is_empty() || *number == total, "rank {rank}: {number} and {total}");
                 }
                 assert!(rows.len() == numbers.iter().filter(|number| !number.is_empty()).count());
+                let peak = memory.peak_stage;
+                assert!(names.contains(&format!(">rank {peak}<")), "rank {peak} is the fullest: {names}");
+                assert_eq!(html.matches("class=\"fullest").count(), 1, "{html}");
+                let row = numbers.get(shape.ranks.row(peak));
+                assert_eq!(row, Some(&&*MemoryUnit::Gib.number(memory.peak_bytes)), "{html}");
             }
         }
     }
@@ -480,9 +487,9 @@ mod tests {
         for pp in [2, 4, 8, 16, 32, 64] {
             let run = Run { model: Based::preset("llama-3.1-405b"), pp, tp: 8, gpus: 2048, ..Run::default() };
             let evaluation = evaluate(&Run { global_batch: 512, ..run }).unwrap();
-            let shape = Shape::filling(evaluation.order.ranks.len(), 119.0);
+            let shape = Shape::filling(evaluation.order.ranks.len(), evaluation.report.memory.peak_stage, 119.0);
             let html = rank_names(&evaluation, shape, 0, true).to_html();
-            let [buttons, tags] = ["<button", "<span class=\"tag\""].map(|tag| {
+            let [buttons, tags] = ["<button", "<span class=\"tag"].map(|tag| {
                 let each = html.split(tag).skip(1);
                 let top = |rest: &str| rest.split("top:").nth(1)?.split("px").next()?.parse::<f64>().ok();
                 each.filter_map(top).collect::<Vec<f64>>()

@@ -71,7 +71,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         return Vec::new();
     };
     let evaluation = &frame.prepared.evaluation;
-    let rows = frame.prepared.sums.rows(evaluation.timeline(), shape.stride);
+    let rows = frame.prepared.sums.rows(evaluation.timeline(), shape.ranks);
     let mut cells = cells(&rows, frame.view, frame.width);
     if let Some((from, share)) = from {
         cells = moved(from, &cells, share);
@@ -82,11 +82,11 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         frame: None,
         view: frame.view,
         width: frame.width,
-        paper_of: &|row, stage| paper_of_stage(evaluation, row * shape.stride, stage),
-        version_of: &|row, microbatch| frame.prepared.version(row * shape.stride, microbatch),
+        paper_of: &|row, stage| paper_of_stage(evaluation, shape.ranks.rank(row), stage),
+        version_of: &|row, microbatch| frame.prepared.version(shape.ranks.rank(row), microbatch),
         curve: frame.curve,
         messages: frame.messages,
-        arrivals: &frame.prepared.arrivals(shape.stride, frame.view, frame.width),
+        arrivals: &frame.prepared.arrivals(shape.ranks, frame.view, frame.width),
         capacity: mebibytes(evaluation.report.memory.capacity_bytes),
         most: frame.most,
         palette: frame.theme.palette(),

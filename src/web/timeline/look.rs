@@ -62,18 +62,15 @@ impl Lane {
     }
     /// One of several pictures that share axis and clock; the memory is its fullest rank's.
     pub fn low(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
-        let fullest = move || {
-            let report = |one: &Arc<Prepared>| one.evaluation.report.memory.peak_stage;
-            prepared.with(|prepared| prepared.as_ref().map_or(0, report))
-        };
-        Self::new(prepared, Signal::derive(fullest), Size::Low)
+        Self::new(prepared, Signal::derive(move || fullest(prepared)), Size::Low)
     }
     /// Places of its rows.
     pub fn shape(self) -> Shape {
+        let (ranks, fullest) = (self.ranks(), fullest(self.prepared));
         match self.size {
-            Size::Tall => Shape::of(self.ranks()),
-            Size::Low => Shape::low(self.ranks()),
-            Size::Filling(height) => Shape::filling(self.ranks(), f64::from(height)),
+            Size::Tall => Shape::of(ranks, fullest),
+            Size::Low => Shape::low(ranks, fullest),
+            Size::Filling(height) => Shape::filling(ranks, fullest, f64::from(height)),
         }
     }
     /// True for one of several pictures that share axis and clock.
@@ -82,9 +79,9 @@ impl Lane {
     }
     /// What the picture in `view`, `width` pixels wide, has beside its blocks.
     pub fn notes(self, view: Viewport, width: f64) -> KeyNotes {
-        let stride = self.shape().stride;
+        let drawn = self.shape().ranks;
         self.prepared.with(|prepared| {
-            prepared.as_ref().map_or_else(KeyNotes::default, |prepared| prepared.notes(stride, view, width))
+            prepared.as_ref().map_or_else(KeyNotes::default, |prepared| prepared.notes(drawn, view, width))
         })
     }
     /// Number of its ranks.
@@ -123,6 +120,11 @@ pub struct TimelineLook {
 /// Height of the rows on the first screen, and in a frame, pixels.
 const ROWS: [u32; 2] = [119, 240];
 
+/// The rank that needs the most memory; 0 where there is no picture.
+fn fullest(prepared: Memo<Option<Arc<Prepared>>>) -> usize {
+    prepared.with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.fullest()))
+}
+
 /// Made ready anew with each evaluation that can be drawn.
 pub fn prepared(drawn: Memo<Option<Arc<Evaluation>>>) -> Memo<Option<Arc<Prepared>>> {
     Memo::new_with_compare(move |_| Some(Arc::new(Prepared::of(drawn.get()?))), |_, _| true)
@@ -141,8 +143,10 @@ impl TimelineLook {
     /// The look of the first screen.
     pub fn new(state: State) -> Self {
         let height = ROWS[usize::from(state.view.embed.is_some())];
-        let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
-        let lane = Lane::new(prepared(state.drawn), rank, Size::Filling(height));
+        let prepared = prepared(state.drawn);
+        // Until one is chosen it is the fullest, as the memory above it is.
+        let rank = Memo::new(move |_| state.rank().unwrap_or_else(|| fullest(prepared))).into();
+        let lane = Lane::new(prepared, rank, Size::Filling(height));
         let look = Self::over(&[lane, lane]);
         // Another run has another step: its instant is at the same part of it.
         let before = StoredValue::new(0.0);

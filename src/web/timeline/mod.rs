@@ -143,7 +143,7 @@ fn shown_legend(look: TimelineLook) -> Node {
         let other = look.other.prepared.get();
         let other = other.as_ref().map(|other| &*other.evaluation);
         let notes = look.notes(&[look.own, look.other]);
-        legend(&own.evaluation, other, Shape::of(own.ranks()).stride, notes)
+        legend(&own.evaluation, other, Shape::of(own.ranks(), own.fullest()).ranks.stride, notes)
     })
 }
 

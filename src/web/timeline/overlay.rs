@@ -68,7 +68,7 @@ fn mark(look: TimelineLook, lane: Lane) -> Option<Node> {
     if right < 0.0 || left > width {
         return None;
     }
-    let top = (place.rank / shape.stride) as f64 * shape.rows.pitch;
+    let top = shape.ranks.row(place.rank) as f64 * shape.rows.pitch;
     let frame = format!(
         "left:{left:.1}px;top:{top:.1}px;width:{:.1}px;height:{:.1}px",
         (right - left).max(3.0),

@@ -43,7 +43,7 @@ pub(crate) fn surface(state: State, look: TimelineLook, lane: Lane, over: AnyVie
         let prepared = lane.prepared.get_untracked()?;
         let shape = untrack(move || lane.shape());
         let (row, upper) = shape.rows.at(f64::from(event.offset_y()));
-        let rank = row * shape.stride;
+        let rank = shape.ranks.rank(row);
         let time = look.seen().time(f64::from(event.offset_x()), look.width.get_untracked());
         let at = hit(prepared.evaluation.timeline().ranks.get(rank)?, time, upper)?;
         Some(OpPlace { rank, at })

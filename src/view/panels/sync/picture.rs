@@ -2,6 +2,7 @@
 
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::ink::Ink;
+use crate::charts::shape::DrawnRanks;
 use crate::charts::ticks::tick_times;
 use crate::charts::viewport::Viewport;
 use crate::panels::pipeline::op_name;
@@ -26,7 +27,8 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
     let start = (makespan - 1.5 * back).max(0.0);
     let view = Viewport { start, end: makespan + longest * 1.05, full: makespan + longest * 1.05 };
     let stride = timeline.ranks.len().div_ceil(MAX_RANKS).max(1);
-    let count = timeline.ranks.len().div_ceil(stride);
+    let drawn = DrawnRanks::with(stride, evaluation.report.memory.peak_stage);
+    let count = drawn.rows(timeline.ranks.len());
     let pitch = (420.0 / count as f64).clamp(16.0, 40.0);
     let (op, wire) = (pitch * 0.5, pitch * 0.28);
     let height = pitch * count as f64 + AXIS;
@@ -37,9 +39,9 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
         drawing.hatch(idle);
     }
     let place = |row: usize| (row as f64 * pitch, op);
-    drawing.ops(timeline, stride, view, place, op_name);
-    for rank in (0..timeline.ranks.len()).step_by(stride) {
-        let top = (rank / stride) as f64 * pitch;
+    drawing.ops(timeline, drawn, view, place, op_name);
+    for (row, rank) in (0..count).map(|row| (row, drawn.rank(row))) {
+        let top = row as f64 * pitch;
         drawing.name(top + op / 2.0, t!("rank {rank}", rank));
         drawing.line((0.0, top + op), (1.0, top + op), Ink::Line, 1.0);
         for bucket in buckets.iter().filter(|bucket| bucket.rank == rank) {
