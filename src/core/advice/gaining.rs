@@ -3,19 +3,21 @@
 use super::splits::balance;
 use super::told::is_told;
 use crate::memory::Verdict;
-use crate::pipeline::able::can_run;
+use crate::pipeline::able::{can_run, pipes};
 use crate::report::{MAX_OPS_AT_ONCE, SplitOrigin, effort, evaluate};
 use crate::run::{Run, Schedule, ScheduleOptions};
 use crate::units::Seconds;
 
 /// Ranks of the pipelines that are tried: a choice.
-const RANKS: [u64; 4] = [2, 4, 8, 16];
+pub const TRIED_RANKS: [u64; 4] = [2, 4, 8, 16];
 
 /// A pipeline of one stage a rank in the Run's layout otherwise, with an even split and with its best one.
 #[derive(Clone, Debug)]
 pub struct GainingPipeline {
     /// The Run with the best split.
     pub run: Run,
+    /// Its layers by stage.
+    pub layers: Vec<u64>,
     /// The Run with the even split.
     pub even: Run,
     /// The step with the even split.
@@ -24,13 +26,41 @@ pub struct GainingPipeline {
     pub best_s: Seconds,
 }
 
+impl GainingPipeline {
+    /// True if the best split is faster than the even one by what can be told.
+    pub fn is_told(&self) -> bool {
+        is_told(&self.even, self.best_s.0, self.even_s.0)
+    }
+}
+
 /// Of `run` with pipelines of other sizes under 1F1B the one in which the best split of the layers gains most over the
-/// even one, beyond what can be told. Both splits fit, and its software can run the best one; the even one is what the
-/// gain is counted from, also where its software cannot cut so. None where none gains. The reports of the even splits
-/// together have no more ops than one report may have at once.
+/// even one, beyond what can be told; none where none gains.
 pub fn pipeline_that_gains(run: &Run) -> Option<GainingPipeline> {
+    pipeline_to_split(run).filter(GainingPipeline::is_told)
+}
+
+/// The pipeline whose splits to look at for a Run of one stage: [`pipeline_that_gains`], or the one whose best split
+/// has the shortest step.
+pub fn pipeline_to_split(run: &Run) -> Option<GainingPipeline> {
+    with_pipelines(run).into_iter().min_by(|a, b| {
+        let gain = |one: &GainingPipeline| one.best_s / one.even_s;
+        let by_gain = || gain(a).total_cmp(&gain(b));
+        match (a.is_told(), b.is_told()) {
+            (true, true) => by_gain(),
+            (false, false) => a.best_s.0.total_cmp(&b.best_s.0),
+            (a, b) => b.cmp(&a),
+        }
+    })
+}
+
+/// `run` with pipelines of other sizes under 1F1B; where its software shards no gradients or weights under a pipeline,
+/// with ZeRO-1 in place of that. Both splits of each fit, and its software can run the best one; the even one is what a
+/// gain is counted from, also where its software cannot cut so. The reports of the even splits together have no more
+/// ops than one report may have at once.
+fn with_pipelines(run: &Run) -> Vec<GainingPipeline> {
     let with = |pp: u64| Run {
         pp,
+        zero: if pipes(run.stack.preset_row(), pp, Schedule::OneFOneB, run.zero) { run.zero } else { run.zero.min(1) },
         schedule: Schedule::OneFOneB,
         schedule_options: ScheduleOptions::default(),
         virtual_stages: 1,
@@ -40,7 +70,7 @@ pub fn pipeline_that_gains(run: &Run) -> Option<GainingPipeline> {
         ..run.clone()
     };
     let mut left = MAX_OPS_AT_ONCE;
-    let others = RANKS.into_iter().map(with).filter(|other| {
+    let others = TRIED_RANKS.into_iter().map(with).filter(|other| {
         let rest = left.checked_sub(effort(other));
         left = rest.unwrap_or(left);
         rest.is_some()
@@ -50,13 +80,12 @@ pub fn pipeline_that_gains(run: &Run) -> Option<GainingPipeline> {
         let splits = balance(&evaluation)?;
         let best = splits.of(SplitOrigin::Best)?;
         let (even_s, best_s) = (evaluation.report.step.time_s, best.step_s());
-        let best = &best.evaluation;
+        let (layers, best) = (best.layers.clone(), &best.evaluation);
         let run = best.scenario.run.clone();
         let fit = [&evaluation, best].iter().all(|split| split.report.memory.overall() == Verdict::Fits);
-        let gains = is_told(&even, best_s.0, even_s.0) && fit && can_run(&run);
-        gains.then_some(GainingPipeline { run, even, even_s, best_s })
+        (fit && can_run(&run)).then_some(GainingPipeline { run, layers, even, even_s, best_s })
     });
-    found.min_by(|a, b| (a.best_s / a.even_s).total_cmp(&(b.best_s / b.even_s)))
+    found.collect()
 }
 
 #[cfg(test)]
@@ -86,7 +115,31 @@ mod tests {
         assert!(best.pipeline.bubble_fraction < even.pipeline.bubble_fraction);
         assert_eq!([&even, &best].map(|split| split.memory.overall()), [Verdict::Fits; 2]);
         let layers = found.run.stage_layers.unwrap();
+        assert_eq!(layers, found.layers);
         let total = run.model.resolve().unwrap().layers;
         assert!(layers.iter().sum::<u64>() == total && layers.iter().any(|own| *own != layers[0]), "{layers:?}");
+    }
+
+    /// Whatever the model: the pipeline of a Run of one stage has at least two, all layers and the times of its own
+    /// reports, and no pipeline that gains what can be told stands behind one that does not.
+    #[test]
+    fn a_run_of_one_stage_has_a_pipeline_to_look_at() {
+        let mut untold = 0;
+        for (model, gpu, zero) in [
+            ("qwen-2-vl-72b", "h100-sxm-80gb", "1"),
+            ("qwen-2-vl-72b", "h100-sxm-80gb", "3"),
+            ("llama-3.1-70b", "h20-sxm-96gb", "1"),
+        ] {
+            let set = [("model", model), ("gpu", gpu), ("gpus", "64"), ("tp", "8"), ("pp", "1"), ("zero", zero)];
+            let run = Run::example().with_texts(&set).unwrap();
+            let found = pipeline_to_split(&run).unwrap();
+            assert_eq!(pipeline_that_gains(&run).is_some(), found.is_told());
+            untold += usize::from(!found.is_told());
+            assert!(found.run.pp > 1 && found.layers.len() as u64 == found.run.pp, "{:?}", found.layers);
+            assert_eq!(found.layers.iter().sum::<u64>(), run.model.resolve().unwrap().layers);
+            let steps = [&found.even, &found.run].map(|run| report(run).unwrap().step.time_s);
+            assert_eq!(steps, [found.even_s, found.best_s]);
+        }
+        assert!(untold > 0);
     }
 }

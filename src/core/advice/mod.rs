@@ -15,7 +15,7 @@ mod told;
 mod tower;
 
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
-pub use gaining::{GainingPipeline, pipeline_that_gains};
+pub use gaining::{GainingPipeline, TRIED_RANKS, pipeline_that_gains, pipeline_to_split};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance, tower_off};
 pub use told::{is_told, least_saved, least_told, told_from, untold};

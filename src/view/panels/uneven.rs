@@ -8,7 +8,10 @@ use crate::panels::budget::keeping_budget;
 use crate::panels::suggest::{brief, sets};
 use crate::prelude::*;
 use crate::words::{said_of, untold, verdict_of};
-use shardscope_core::advice::{BalancedSplits, LayerSplit, balance, is_told, pipeline_that_gains, tower_off};
+use shardscope_core::advice::{
+    BalancedSplits, GainingPipeline, LayerSplit, TRIED_RANKS, balance, is_told, pipeline_that_gains, pipeline_to_split,
+    tower_off,
+};
 use shardscope_core::report::{Pair, SplitOrigin};
 use shardscope_core::source::UNEVEN_PP;
 
@@ -79,7 +82,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let balance = balance(evaluation);
     let Some((balance, even)) = balance.as_ref().and_then(|balance| Some((balance, balance.of(SplitOrigin::Even)?)))
     else {
-        return with_gaining(t!("One stage has nothing to balance."), evaluation);
+        return of_one_stage(evaluation);
     };
     let drawn: Vec<_> = balance
         .splits
@@ -157,27 +160,64 @@ fn gains_elsewhere(balance: &BalancedSplits, evaluation: &Evaluation) -> Node {
         "No split of the layers is faster here by what can be told: ranks idle {idle} of the pipeline's time.",
         idle
     );
-    with_gaining(here, evaluation)
+    match pipeline_that_gains(run) {
+        Some(found) => with_pipeline(here, &found, evaluation),
+        None => muted(here),
+    }
 }
 
-/// The words `here` of a layout in which no split gains, with the pipeline in which one gains most, a press away.
-fn with_gaining(here: Message, evaluation: &Evaluation) -> Node {
+/// Of a Run of one stage: the pipeline whose splits to look at, a press away, whether or not it gains what can be told.
+fn of_one_stage(evaluation: &Evaluation) -> Node {
+    let here = t!("One stage has nothing to balance.");
+    if let Some(found) = pipeline_to_split(&evaluation.scenario.run) {
+        return with_pipeline(here, &found, evaluation);
+    }
+    let ranks = Message::joined(", ", TRIED_RANKS.map(|ranks| verbatim(ranks.to_string())));
+    let none = t!(
+        "Of pipelines of {ranks} ranks in this layout none was found that divides it, fits and runs in its software.",
+        ranks
+    );
+    muted(Message::joined(" ", [here, none]))
+}
+
+/// The words `here` of a layout in which no split gains, with the pipeline `found`, a press away.
+fn with_pipeline(here: Message, found: &GainingPipeline, evaluation: &Evaluation) -> Node {
     let run = &evaluation.scenario.run;
-    let Some(found) = pipeline_that_gains(run) else {
-        return muted(here);
-    };
     let (of_best, of_even) = (Scope::of(&found.run, Some(run)), Scope::of(&found.even, Some(run)));
     let own = Scope::run().says("step.time_s", show_seconds(evaluation.report.step.time_s));
-    let there = t!(
-        "In {layout} an uneven split is faster: {layers} take {time}, {less} less than the {even} of equal stages. \
-            This layout takes {own}.",
-        layout = brief(&found.even, run),
-        layers = short(found.run.stage_layers.as_deref().unwrap_or_default()),
-        time = of_best.says("step.time_s", show_seconds(found.best_s)),
-        even = of_even.says("step.time_s", show_seconds(found.even_s)),
-        less = of_best.says("step.time_s, less than even", show_percent(1.0 - found.best_s / found.even_s)),
-        own
-    );
+    let (layout, layers) = (brief(&found.even, run), short(&found.layers));
+    let time = of_best.says("step.time_s", show_seconds(found.best_s));
+    let even = of_even.says("step.time_s", show_seconds(found.even_s));
+    let there = if found.is_told() {
+        t!(
+            "In {layout} an uneven split is faster: {layers} take {time}, {less} less than the {even} of equal \
+                stages. This layout takes {own}.",
+            layout,
+            layers,
+            time,
+            even,
+            less = of_best.says("step.time_s, less than even", show_percent(1.0 - found.best_s / found.even_s)),
+            own
+        )
+    } else if found.best_s == found.even_s {
+        t!(
+            "In {layout} the even split, {layers}, is the best found: {time}. This layout takes {own}.",
+            layout,
+            layers,
+            time,
+            own
+        )
+    } else {
+        let best = t!(
+            "In {layout} the best split found, {layers}, takes {time}, the even one {even}.",
+            layout,
+            layers,
+            time,
+            even
+        );
+        let untold = untold(run, found.best_s / found.even_s);
+        Message::joined(" ", [Some(best), untold, Some(t!("This layout takes {own}.", own))].into_iter().flatten())
+    };
     let taken = keeping_budget(run, found.run.clone());
     let take = load("", &taken, sets(&taken, run), &[text("Use")]);
     el("p", &[("class", "muted")], &[inline(here), text(" "), inline(there), text(" "), take])
@@ -331,6 +371,23 @@ mod tests {
         assert!(html.contains(&show_seconds(uneven)) && html.contains(&show_seconds(even)), "{html}");
         // There the sentence is not said.
         assert!(!picture(&after, MemoryUnit::Gib).to_html().contains("no split gains what can be told"));
+    }
+
+    /// A run of one stage in which no pipeline gains what can be told still leads to one: its two steps are those of
+    /// its reports, and the words call neither faster.
+    #[test]
+    fn one_stage_leads_to_a_pipeline_where_none_gains() {
+        let set = [("model", "llama-3.1-70b"), ("gpu", "h20-sxm-96gb"), ("gpus", "64"), ("tp", "8"), ("pp", "1")];
+        let own = evaluate(&Run::example().with_texts(&set).unwrap()).unwrap();
+        let view = picture(&own, MemoryUnit::Gib);
+        let html = view.to_html();
+        let actions = view.actions();
+        let [Action::Load(run)] = actions[..] else { panic!("{html}") };
+        let splits = balance(&evaluate(run).unwrap()).unwrap();
+        let [even, best] = [SplitOrigin::Even, SplitOrigin::Own].map(|origin| splits.of(origin).unwrap().step_s());
+        assert!(run.pp > 1 && !is_told(run, best.0, even.0), "{html}");
+        assert!(best <= even && html.contains(&show_seconds(best)) && html.contains(&show_seconds(even)), "{html}");
+        assert!(!html.contains("is faster") && html.contains("nothing to balance"), "{html}");
     }
 
     #[test]
