@@ -25,26 +25,24 @@ pub(super) fn line(answer: Option<&Option<Certificate>>) -> Node {
 /// The reasons why no bound applies to a kind of order.
 const NO_BOUND: &str = "The schedule never drains, holds several copies of the weights, or its ranks exchange ops.";
 
-/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer its pipeline is at most than
-/// the shortest order that holds no more: the rest of the step is no part of it.
+/// "◆ Shortest order of these stages with 4 micro-batches a rank (the backward in one op)", or how much longer its
+/// pipeline is at most than the shortest order that holds no more: the rest of the step is no part of it.
 /// Another limit of memory, another split or several copies of the weights may give a shorter order.
 pub(crate) fn words(certificate: &Certificate) -> Message {
     let (held, ops) = (held(certificate), ops(certificate));
     // A certificate covers orders of the same stages with as many ops a backward; others may be shorter. So the line
     // names both.
-    let gap = if certificate.proven {
-        t!("◆ Shortest order of these stages with {held}, the backward {ops}", held, ops)
-    } else {
-        let gap = show_at_most(certificate.gap);
-        t!(
-            "◇ Within {gap} of the shortest pipeline with these stages and as many activations, the backward {ops}",
-            gap,
-            ops
-        )
-    };
     let chunks = certificate.chunks;
     let stages = (chunks > 1).then(|| t!("{chunks} stages a rank", chunks));
-    Message::joined(", ", std::iter::once(gap).chain(stages))
+    let which = Message::joined(", ", stages.into_iter().chain([t!("the backward {ops}", ops)]));
+    if certificate.proven {
+        return t!("◆ Shortest order of these stages with {held} ({which})", held, which);
+    }
+    t!(
+        "◇ Within {gap} of the shortest order of these stages ({which}) with as many activations",
+        gap = show_at_most(certificate.gap),
+        which
+    )
 }
 
 /// The ops of a backward pass: "in one op".

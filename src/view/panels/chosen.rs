@@ -102,7 +102,7 @@ pub struct Whose<'a> {
     pub outcome: Option<&'a LadderEnd>,
     /// Share of the step that the fastest known layout saves, where it can be told apart.
     pub gain: Option<f64>,
-    /// Share of the step that the fastest layout which surely fits takes longer than this one, which is tight.
+    /// Share of the step that the fastest layout that fits takes longer than this one, which is tight.
     pub surer: Option<f64>,
     /// What is said of faster layouts that may run out of memory, where none that fits is faster.
     pub tight: Option<&'a Message>,
@@ -155,8 +155,8 @@ pub fn chip(whose: &Whose) -> Node {
     let share = |share: f64| verbatim(format!("{} %", show_gain(share)));
     let choose = match (gain, surer) {
         (Some(gain), _) => t!("choose for me: {share} less time", share = share(gain)),
-        (None, Some(lost)) if lost < SMALLEST_PRINTED => t!("choose for me: surely fits, as fast"),
-        (None, Some(lost)) => t!("choose for me: surely fits, {share} more time", share = share(lost)),
+        (None, Some(lost)) if lost < SMALLEST_PRINTED => t!("choose for me: fits, as fast"),
+        (None, Some(lost)) => t!("choose for me: fits, {share} more time", share = share(lost)),
         (None, None) => "choose for me".into(),
     };
     let choose = link_button(choose).on(Action::ChooseLayout(true));
@@ -181,13 +181,13 @@ fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
         return if peak.overall == Verdict::Oom {
             "Layout: none fits as set"
         } else {
-            "Layout: all may run out as set"
+            "Layout: none fits as set; this one is tight"
         };
     }
     if peak.overall == Verdict::Oom {
-        "Layout: none fits as set; this one needs least"
+        "Layout: none fits as set; this one needs least memory"
     } else {
-        "Layout: all may run out as set; this one needs least"
+        "Layout: none fits as set; this one is tight and needs least memory"
     }
 }
 
@@ -460,7 +460,7 @@ mod tests {
         for (outcome, peak, is_least) in [(Some(&outcome), least, true), (Some(&outcome), own, false)] {
             let html = said(outcome, peak);
             assert!(html.contains("Layout: none fits") && !html.contains("chosen for you"), "{html}");
-            assert_eq!(html.contains("this one needs least"), is_least, "{html}");
+            assert_eq!(html.contains("needs least"), is_least, "{html}");
         }
     }
 

@@ -95,7 +95,7 @@ impl SearchProgressShown {
         Some(1.0 - faster.figures.time_s / self.step_of(evaluation))
     }
 
-    /// Share of the step of `evaluation`, which is tight, that the fastest layout which surely fits takes longer; none
+    /// Share of the step of `evaluation`, which is tight, that the fastest layout that fits takes longer; none
     /// where one that fits is faster.
     pub fn surer(&self, evaluation: &Evaluation) -> Option<f64> {
         let surer = self.betters.surer_s.filter(|_| self.rl_step.is_none())?;
@@ -339,7 +339,7 @@ pub fn heading(evaluation: &Evaluation) -> &'static str {
     }
 }
 
-/// Tight layouts that take less time, on demand, below one sentence: that none which surely fits is known to be faster,
+/// Tight layouts that take less time, on demand, below one sentence: that none which fits is known to be faster,
 /// and by how much they are.
 fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, clause: Message, unit: MemoryUnit) -> Node {
     let tight = &searched.betters.tight;
@@ -654,17 +654,6 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
         reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
     }
     reasons
-}
-
-/// "Batch 1024 in this layout takes 9.6 % less time a token.", with the cause, and that it changes what is learned:
-/// where the batch is the loss of a layout.
-pub(crate) fn batch_words(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Message {
-    let own = &evaluation.scenario.run;
-    let share = saved_a_token(own, evaluation.report.step.time_s, better);
-    let share = Scope::of(&better.run, Some(own)).says("step.time_per_token_less, share", show_percent(share));
-    let first = t!("{name}: {share} less time per token.", name = name(better, own), share);
-    let reasons = reasons(evaluation, evaluation.report.step.time_s, better, unit);
-    Message::joined(" ", std::iter::once(first).chain(reasons))
 }
 
 /// All settings that the button of `better` changes, where its cause and its title name a part of them alone.
@@ -1035,7 +1024,8 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
         )
     } else {
         t!(
-            "No layout that fits is known to be faster, of {evaluated}: gains below {tie} % cannot be told apart.",
+            "No layout that fits is known to be faster, of {evaluated} looked at: gains below {tie} % cannot be told \
+                apart.",
             tie,
             evaluated
         )
@@ -1056,11 +1046,22 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
             t!("The loss that the card \"{card}\" lessens: {loss}, {share} of the step.", loss, share, card)
         }
         None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
-            t!(
-                "Only layouts that may run out of memory lessen the main loss: {loss}, {share} of the step.",
-                loss,
-                share
-            )
+            // Where no layout lessens a part the largest is the main one; else a part that is larger may stay as it is.
+            if searched.lessened().is_none() {
+                t!(
+                    "The largest loss that layouts differ in: {loss}, {share} of the step. Only layouts that may run \
+                        out of memory lessen it.",
+                    loss,
+                    share
+                )
+            } else {
+                t!(
+                    "The loss that a layout lessens most: {loss}, {share} of the step. Only layouts that may run out \
+                        of memory lessen it.",
+                    loss,
+                    share
+                )
+            }
         }
         None if list.is_empty() => {
             t!("The largest loss that layouts differ in: {loss}, {share} of the step.", loss, share)
@@ -1175,7 +1176,7 @@ mod tests {
         assert!(!cards.contains("No layout that fits") && line.contains("a layout lessens most"), "{cards} {line}");
     }
 
-    /// Tight layouts of 70 and 88 % of the step: one sentence says that none which surely fits is known to be faster
+    /// Tight layouts of 70 and 88 % of the step: one sentence says that none which fits is known to be faster
     /// and that they take 12 to 30 % less time; beside other layers a stage that are faster it does not say the first.
     #[test]
     fn what_fits_and_what_is_tight_are_one_sentence() {
@@ -1459,7 +1460,7 @@ mod tests {
         let head = ", but may need more than the GPU has:";
         assert!(plan.contains(head) && plan.contains(&show_seconds(after.step.time_s)), "{plan}");
         let lost = show_gain(before.step.time_s / after.step.time_s - 1.0);
-        assert!(ran_pill.contains(&format!("surely fits, {lost} % more time")), "{ran_pill}");
+        assert!(ran_pill.contains(&format!("choose for me: fits, {lost} % more time")), "{ran_pill}");
         assert!(!ran_cards.contains("that was published:"), "{ran_cards}");
     }
 

@@ -41,14 +41,20 @@ fn intro() -> Node {
 fn progress(view: &PlanView) -> Node {
     let (result, over) = (view.result, view.result.done || view.query.stopped);
     let words = if let Some(progress) = result.progress {
-        let counts = t!(
-            "{evaluated} layouts looked at, {feasible} count as feasible, {reported} computed in full; {listed} are \
-                listed.",
-            evaluated = progress.evaluated,
-            feasible = progress.feasible,
-            reported = progress.reported,
-            listed = result.rows.len()
-        );
+        let (evaluated, feasible, reported) = (progress.evaluated, progress.feasible, progress.reported);
+        let listed = result.rows.len();
+        let counts = if progress.is_over() {
+            t!(
+                "{evaluated} layouts looked at: memory rules out all but {feasible}. Bounds of memory and step decide \
+                    all but {reported}, which were computed in full; {listed} are listed.",
+                evaluated,
+                feasible,
+                reported,
+                listed
+            )
+        } else {
+            t!("{evaluated} layouts looked at, {reported} computed in full so far.", evaluated, reported)
+        };
         let stopped = view.query.stopped.then(|| t!("Stopped."));
         let limit = progress.stopped.map(|share| {
             t!(

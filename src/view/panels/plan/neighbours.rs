@@ -2,7 +2,7 @@
 
 use super::controls::PlanView;
 use crate::node::figure::Scope;
-use crate::panels::suggest::{MOST_TIGHT, are_as_tight, batch_words, brief};
+use crate::panels::suggest::{MOST_TIGHT, are_as_tight, brief};
 use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::Gain;
@@ -26,7 +26,7 @@ fn name(one: &Neighbour) -> Option<Message> {
     Some(if one.is_searched { name } else { t!("{layout} and all else as it is", layout = name) })
 }
 
-/// "tight: 6.70 s", of the faster tight layout beside one that surely fits.
+/// "tight: 6.70 s", of the faster tight layout beside one that fits.
 fn tight_words(found: &FoundLayout, own: &FoundLayout) -> Message {
     let time = Scope::of(&found.run, Some(&own.run)).says("step.time_s", show_seconds(found.figures.time_s));
     if found.figures.peak.may_run_out() { t!("may run out: {time}", time) } else { t!("tight: {time}", time) }
@@ -49,7 +49,7 @@ impl Said {
         if let Some(alone) = one.alone.as_deref().filter(|alone| is_out(alone)) {
             let peak = &alone.figures.peak;
             self.out.push(t!(
-                "{layout} ({need} of {capacity})",
+                "{layout}: {need} of {capacity}",
                 layout = name.clone(),
                 need = Scope::of(&alone.run, Some(&own.run)).says("memory.peak_bytes", unit.show(peak.bytes)),
                 capacity = Scope::run().says("memory.capacity_bytes", unit.show(peak.capacity))
@@ -59,7 +59,7 @@ impl Said {
         let Some(found) = found else {
             if one.is_searched {
                 self.none.push(match one.tight.as_deref() {
-                    Some(tight) => t!("{layout} ({known})", layout = name, known = tight_words(tight, own)),
+                    Some(tight) => t!("{layout}: {known}", layout = name, known = tight_words(tight, own)),
                     None => name,
                 });
             }
@@ -68,7 +68,7 @@ impl Said {
         let tight = one.tight.as_deref().map(|tight| tight_words(tight, own));
         let said = |known: Message| {
             let known = Message::joined("; ", std::iter::once(known).chain(tight));
-            t!("{layout} ({known})", layout = name, known)
+            t!("{layout}: {known}", layout = name, known)
         };
         let (ours, theirs) = (own.figures.time_s, found.figures.time_s);
         let whose = Scope::of(&found.run, Some(&own.run));
@@ -83,16 +83,16 @@ impl Said {
                 Some(cause) => cause.into(),
                 None => Message::default(),
             };
-            self.slower.push(said(t!("{time}, {more} more: {cause}", time, more, cause)));
+            self.slower.push(said(t!("{time}, {more} more ({cause})", time, more, cause)));
         } else {
             self.equal.push(said(time));
         }
     }
 }
 
-/// "Why this layout", a line each: "Memory runs out if nothing else changes with: TP 4 (96.1 GiB of 79.2 GiB)", "The
-/// fastest that surely fits takes longer with: PP 8 (7.12 s, 6.1 % more: more bubble)". Nothing before the neighbours
-/// are known.
+/// "Why this layout", a neighbour a line below what is said of it: "Memory runs out if nothing else changes with:"
+/// "TP 4: 96.1 GiB of 79.2 GiB"; "The fastest that fits takes longer with:" "PP 8: 7.12 s, 6.1 % more (more bubble)".
+/// A larger batch has a card. Nothing before the neighbours are known.
 pub(crate) fn neighbours(view: &PlanView) -> Node {
     let Some(own) = view.own.filter(|own| own.scenario.run == view.result.run) else { return Node::none() };
     let (list, run) = (&view.result.neighbours.list, &own.scenario.run);
@@ -111,13 +111,14 @@ pub(crate) fn neighbours(view: &PlanView) -> Node {
         if list.is_empty() {
             return Node::none();
         }
-        el("li", &[], &[text(head), text(verbatim(" ")), inline(Message::joined(", ", list))])
+        let each: Vec<Node> = list.into_iter().map(|one| el("li", &[], &[inline(one)])).collect();
+        el("li", &[], &[text(head), el("ul", &[], &each)])
     };
     let of_time = view.result.betters.tight.iter().map(|better| {
         let scope = Scope::of(&better.run, Some(run));
         let time = scope.says("step.time_s", show_seconds(better.figures.time_s));
         let less = scope.says("step.time_s, less", show_percent(1.0 - better.figures.time_s / own.figures.time_s));
-        t!("{layout} ({known})", layout = brief(&better.run, run), known = t!("{time}, {less} less", time, less))
+        t!("{layout}: {known}", layout = brief(&better.run, run), known = t!("{time}, {less} less", time, less))
     });
     let tight = &view.result.betters.tight;
     let tight_head = match (are_as_tight(&own.figures.peak, tight), tight.iter().any(|one| one.gain == Gain::Equal)) {
@@ -131,19 +132,16 @@ pub(crate) fn neighbours(view: &PlanView) -> Node {
         }
     };
     let faster_tight: Vec<Message> = of_time.take(MOST_TIGHT).collect();
-    let batch = view.result.betters.list.iter().find(|better| better.gain == Gain::Batch);
-    let batch = view.own.zip(batch).map(|(own, better)| batch_words(own, better, view.unit));
     let lines = [
-        line(said.faster, t!("The fastest that surely fits takes less time with:")),
+        line(said.faster, t!("The fastest that fits takes less time with:")),
         line(faster_tight, tight_head),
-        batch.map_or_else(Node::none, |words| el("li", &[], &[inline(words)])),
         line(said.out, t!("Memory runs out if nothing else changes with:")),
-        line(said.slower, t!("The fastest that surely fits takes longer with:")),
+        line(said.slower, t!("The fastest that fits takes longer with:")),
         line(
             said.equal,
-            t!("The fastest that surely fits may be as fast (gains below {tie} % cannot be told apart) with:", tie),
+            t!("The fastest that fits may be as fast (gains below {tie} % cannot be told apart) with:", tie),
         ),
-        line(said.none, t!("None is known that surely fits, and some were not tried, with:")),
+        line(said.none, t!("None is known that fits, and some were not tried, with:")),
     ];
     if lines.iter().all(|line| *line == Node::none()) {
         return Node::none();

@@ -238,7 +238,7 @@ fn chosen_row(found: &[Rc<FoundLayout>]) -> Option<Message> {
             row
         )
     } else {
-        t!("“Choose for me” takes row {row}: it surely fits, and the software runs it.", row)
+        t!("“Choose for me” takes row {row}: it fits, and the software runs it.", row)
     })
 }
 
