@@ -159,7 +159,7 @@ fn track(evaluation: &Evaluation, row: &WaterfallRow, start: f64, share: f64) ->
     } else {
         ("after", format!("right:0;{}", percent("left", end)))
     };
-    let note = note(evaluation, longest_of(&evaluation.report.step, row), share);
+    let note = note_of(evaluation, row, share);
     let words = el("em", &[("class", side), ("style", &place)], &[text(note)]);
     let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
     el("span", &[("class", "track")], &inside)
@@ -169,6 +169,25 @@ fn track(evaluation: &Evaluation, row: &WaterfallRow, start: f64, share: f64) ->
 fn longest_of(step: &Step, row: &WaterfallRow) -> PartKind {
     let seconds = |kind: PartKind| step.parts.iter().find(|part| part.kind == kind).map_or(0.0, |part| part.seconds.0);
     row.3.iter().copied().fold(row.3[0], |longest, kind| if seconds(kind) > seconds(longest) { kind } else { longest })
+}
+
+/// The origin of the time of `row`: of the part that takes the most of it; where messages of both kinds take time over
+/// different links, of each.
+fn note_of(evaluation: &Evaluation, row: &WaterfallRow, share: f64) -> Message {
+    let step = &evaluation.report.step;
+    let takes_time = |kind: &PartKind| {
+        let parts = step.parts.iter().filter(|part| part.kind == *kind);
+        parts.map(|part| part.seconds.0).sum::<f64>() >= SMALLEST_PRINTED * step.time_s.0
+    };
+    if let [PartKind::ExposedCp, PartKind::ExposedEp] = row.3
+        && row.3.iter().all(takes_time)
+    {
+        let [cp, ep] = [PartKind::ExposedCp, PartKind::ExposedEp].map(|part| note(evaluation, part, share));
+        if cp != ep {
+            return t!("CP {cp}, EP {ep}", cp, ep);
+        }
+    }
+    note(evaluation, longest_of(step, row), share)
 }
 
 /// The origin of a part's time.
@@ -241,7 +260,7 @@ mod tests {
     }
 
     /// Context-parallel messages inside the node, those of experts between nodes: what is said of the row of both is of
-    /// the longer ones.
+    /// the longer ones, and where both take time of each.
     #[test]
     fn the_row_of_two_parts_says_where_the_longer_one_is_from() {
         let set = [("model", "deepseek-v3"), ("gpu", "h800-sxm-80gb"), ("gpus", "2048"), ("cp", "2"), ("ep", "256")];
@@ -254,6 +273,8 @@ mod tests {
         let html = waterfall(&own).to_html();
         let row = html.split("Exposed CP, EP").nth(1).and_then(|rest| rest.split("</em>").next()).unwrap();
         assert!(row.ends_with("over the network"), "{row}");
+        let both = exposed(PartKind::ExposedCp).0 >= SMALLEST_PRINTED * own.report.step.time_s.0;
+        assert_eq!(row.contains("CP inside the node, EP over the network"), both, "{row}");
     }
 
     /// Bars follow each other, and the last ends where the step ends.
