@@ -3,7 +3,7 @@
 use super::families::interleaved::{takes_group, takes_rounds};
 use crate::message::{Message, verbatim};
 use crate::run::presets::{CombinedCuts, Stack, Trainer};
-use crate::run::{OneOf, Run, Schedule};
+use crate::run::{OneOf, Run, Schedule, stages_said};
 use crate::t;
 
 /// True if `stack` runs a pipeline of `pp` ranks under this schedule and ZeRO stage.
@@ -134,10 +134,10 @@ pub fn why_unable(run: &Run) -> Option<Message> {
             schedule = Message::plain(run.schedule.choice().label)
         ),
         Unable::Stages => t!(
-            "{software} does not cut {layers} layers evenly over {stages} stages",
+            "{software} does not cut {layers} layers evenly over {stages}",
             software,
             layers = run.model.resolve().map_or(0, |model| model.layers),
-            stages = run.schedule.stages(run)
+            stages = stages_said(run)
         ),
         Unable::Zero { most } => t!("{software} has ZeRO stages up to {most}", software, most),
         Unable::ZeroOfPipeline { most } => {

@@ -3,7 +3,9 @@
 use super::choices::Schedule;
 use super::{Run, ScheduleOptions};
 use crate::cluster::{Mesh, RankOrder};
+use crate::message::Message;
 use crate::sort::sort;
+use crate::t;
 
 /// Parallel sizes and what follows from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +102,16 @@ impl Schedule {
     pub fn stages(self, run: &Run) -> u64 {
         let chunks = self.fixed_chunks(&run.schedule_options).unwrap_or(run.virtual_stages);
         run.pp.saturating_mul(chunks)
+    }
+}
+
+/// The pipeline stages of `run` in words, and what they are the product of: "64 stages (PP 16 × 4 virtual stages)".
+pub(crate) fn stages_said(run: &Run) -> Message {
+    let (stages, pp) = (run.schedule.stages(run), run.pp);
+    match (stages, stages / pp.max(1)) {
+        (1, _) => t!("1 stage"),
+        (_, 0 | 1) => t!("{stages} stages", stages),
+        (_, chunks) => t!("{stages} stages (PP {pp} × {chunks} virtual stages)", stages, pp, chunks),
     }
 }
 

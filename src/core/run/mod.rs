@@ -45,8 +45,8 @@ pub use choices::{
 };
 pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
 pub use kinds::{Alike, StageKinds};
-pub(crate) use layout::divisors;
 pub use layout::{Layout, Zero, even_split};
+pub(crate) use layout::{divisors, stages_said};
 pub use length::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, RunLength};
 pub use lengths::{Deal, LengthHistogram, LengthShape, LengthsParts};
 pub use objective::{Learnt, Objective, ObjectiveParts, ReferencePlace};

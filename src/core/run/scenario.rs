@@ -529,6 +529,27 @@ mod tests {
         assert_eq!(layers.field, "pp");
     }
 
+    /// A note that counts stages names the two sizes that they are the product of, where they are more than the ranks.
+    #[test]
+    fn stages_are_said_with_the_sizes_that_they_come_from() {
+        for (pp, chunks) in [(16_u64, 4_u64), (4, 5), (16, 1)] {
+            let schedule = if chunks > 1 { Schedule::Interleaved } else { Schedule::OneFOneB };
+            let model = crate::run::Based::preset("llama-3.1-405b");
+            let run = Run { model, pp, virtual_stages: chunks, schedule, gpus: 512, tp: 8, ..Run::default() };
+            let warnings = Scenario::new(&run).unwrap().warnings;
+            let said =
+                warnings.iter().map(|issue| issue.message.to_string()).find(|said| said.contains("do not divide"));
+            let stages = pp * chunks;
+            let expected = match chunks {
+                1 => format!("126 layers do not divide over {stages} stages: "),
+                _ => format!("over {stages} stages (PP {pp} × {chunks} virtual stages): "),
+            };
+            assert!(said.as_ref().is_some_and(|said| said.contains(&expected)), "{expected} {said:?}");
+        }
+        let issue = first_issue(|run| (run.pp, run.stage_layers) = (1, Some(vec![32, 0])));
+        assert_eq!(issue.message.to_string(), "2 numbers for 1 stage");
+    }
+
     #[test]
     fn absurd_sizes_are_refused_not_computed() {
         let mut run = Run::default();

@@ -2,8 +2,9 @@
 
 use super::{Check, divisors};
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::run::layout::even_split;
-use crate::run::{AttentionKernel, CpComm, Format, Module, Recompute, Schedule};
+use crate::run::{AttentionKernel, CpComm, Format, Module, Recompute, Schedule, stages_said};
 use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; no published run has a tenth of
@@ -169,7 +170,7 @@ impl Check<'_> {
     fn too_few_layers(&mut self, stages: u64) {
         let (run, layers) = (self.run, self.model.layers);
         let chunks = stages / run.pp;
-        let message = t!("{layers} layers are fewer than {stages} pipeline stages", layers, stages);
+        let message = t!("{layers} layers are fewer than {stages}", layers, stages = stages_said(run));
         if chunks > 1 && layers >= run.pp {
             let most = layers / run.pp;
             self.error_near("virtual_stages", message, most, 1..=most);
@@ -183,7 +184,7 @@ impl Check<'_> {
         let (run, layers) = (self.run, self.model.layers);
         let stages = run.schedule.stages(run);
         if stages > MAX_STAGES || stages == 0 {
-            self.error("pp", t!("{stages} pipeline stages; at most {MAX_STAGES}", stages, MAX_STAGES));
+            self.error("pp", t!("{stages}; at most {MAX_STAGES}", stages = stages_said(run), MAX_STAGES));
             return Vec::new();
         }
         let Some(given) = &run.stage_layers else {
@@ -196,11 +197,12 @@ impl Check<'_> {
             return if let Some(whole) = self.whole_blocks(&even) {
                 // Boundaries that moved to whole blocks are no split by one layer more.
                 if !layers.is_multiple_of(stages) && whole == even {
-                    self.warnings.push(one_layer_more(&even));
+                    self.warnings.push(one_layer_more(&even, stages_said(run)));
                 }
                 whole
             } else {
-                let message = t!("these {layers} layers are fewer whole blocks than {stages} stages", layers, stages);
+                let stages = stages_said(run);
+                let message = t!("these {layers} layers are fewer whole blocks than {stages}", layers, stages);
                 let fewer = divisors(run.training_gpus()).filter(|pp| *pp < run.pp);
                 self.error_near("pp", message, run.pp, fewer);
                 even
@@ -208,7 +210,14 @@ impl Check<'_> {
         };
         let total: u64 = given.iter().fold(0, |sum, layers| sum.saturating_add(*layers));
         if given.len() as u64 != stages {
-            self.error("stage_layers", t!("{given} numbers for {stages} stages", given = given.len(), stages));
+            let stages = stages_said(run);
+            self.error(
+                "stage_layers",
+                match given.len() {
+                    1 => t!("1 number for {stages}", stages),
+                    given => t!("{given} numbers for {stages}", given, stages),
+                },
+            );
         } else if total != layers {
             self.error("stage_layers", t!("these add up to {total}, the model has {layers} layers", total, layers));
         }
@@ -217,15 +226,16 @@ impl Check<'_> {
     }
 }
 
-/// The notice of stages that are as even as can be, where some hold one layer more: nothing is wrong.
-fn one_layer_more(even: &[u64]) -> Issue {
-    let (layers, stages) = (even.iter().sum::<u64>(), even.len() as u64);
-    let more = |stage: &usize| even[*stage] > layers / stages;
+/// The notice of stages that are as even as can be, where some hold one layer more: nothing is wrong. `stages`: how
+/// many there are, in words.
+fn one_layer_more(even: &[u64], stages: Message) -> Issue {
+    let (layers, count) = (even.iter().sum::<u64>(), even.len() as u64);
+    let more = |stage: &usize| even[*stage] > layers / count;
     let first = (0..even.len()).find(more).unwrap_or(0);
     let last = (0..even.len()).rev().find(more).unwrap_or(first);
     let message = if first == last {
         t!(
-            "{layers} layers do not divide over {stages} stages: stage {first} holds one more \
+            "{layers} layers do not divide over {stages}: stage {first} holds one more \
             (Layers by stage sets each)",
             layers,
             stages,
@@ -233,7 +243,7 @@ fn one_layer_more(even: &[u64]) -> Issue {
         )
     } else {
         t!(
-            "{layers} layers do not divide over {stages} stages: stages {first} to {last} hold one more \
+            "{layers} layers do not divide over {stages}: stages {first} to {last} hold one more \
             (Layers by stage sets each)",
             layers,
             stages,
