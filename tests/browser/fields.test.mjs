@@ -353,6 +353,11 @@ test('slash goes to the search, which finds any setting', async () => {
   await page.keyboard.press('Enter');
   const focused = () => page.evaluate(() => document.activeElement.closest('[data-field]')?.dataset.field);
   await eventually(focused, (key) => key === 'loader_ns');
+  // The field of that name, before the model, whose configuration has it.
+  await find.fill('hidden_size');
+  await eventually(fields, (keys) => keys[0] === 'model.hidden');
+  await page.keyboard.press('Enter');
+  await eventually(focused, (key) => key === 'model.hidden');
   await find.focus();
   await page.keyboard.press('Escape');
   await eventually(fields, (keys) => keys.includes('tp'));

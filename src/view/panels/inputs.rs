@@ -110,7 +110,10 @@ pub fn fields(sheet: usize) -> impl Iterator<Item = (usize, &'static Field)> {
 
 /// True if `words` are a name of `field` or of one of its options, whole: such a field comes first in a search.
 pub fn is_named(field: &Field, words: &str) -> bool {
-    let is_it = |name: &str| name.eq_ignore_ascii_case(words.trim());
+    // Programs and configurations write dashes and underscores for the blanks of a name.
+    let bare = |name: &str| name.trim().to_ascii_lowercase().replace(['-', '_'], " ");
+    let words = bare(words);
+    let is_it = |name: &str| bare(name) == words;
     let has_option = || match &field.slot {
         Slot::Choice { options, .. } => options().into_iter().any(|option| is_it(option.id) || is_it(option.label)),
         _ => false,
@@ -121,6 +124,25 @@ pub fn is_named(field: &Field, words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The name in a configuration is the field's own, whatever stands between its words; a longer one is another's.
+    #[test]
+    fn a_name_in_a_configuration_is_that_of_the_field() {
+        use shardscope_core::run::registry::field;
+        for (key, words) in [
+            ("model.hidden", "hidden_size"),
+            ("model.hidden", "Hidden size"),
+            ("micro_batch", "micro_batch"),
+            ("virtual_stages", "virtual_stages"),
+        ] {
+            assert!(is_named(field(key).unwrap(), words), "{key}: {words}");
+        }
+        for (key, words) in [("model", "hidden_size"), ("model.hidden", "ffn_hidden_size"), ("model.hidden", "hidden")]
+        {
+            assert!(!is_named(field(key).unwrap(), words), "{key}: {words}");
+        }
+        assert_eq!(FIELDS.iter().filter(|field| is_named(field, "hidden_size")).count(), 1);
+    }
 
     /// What turns reinforcement learning on stands where its name is looked for, before what it needs.
     #[test]

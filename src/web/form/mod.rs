@@ -53,14 +53,21 @@ pub(crate) fn Form() -> impl IntoView {
     on_cleanup(move || handle.remove());
     let searches = Memo::new(move |_| panels.search.with(|words| !words.trim().is_empty()));
     let found = move |field: &Field| searches.get() && panels.search.with(|words| matches(field, words));
-    let answered = move || panels.search.with(|words| state.run.with(|run| answers(run, words, translated)));
+    let answered = move || {
+        panels.search.with(|words| {
+            let found = state.run.with(|run| answers(run, words, translated));
+            let part = part_of_model(words);
+            if part == Node::none() { found } else { Node::from_iter([part, found]) }
+        })
+    };
     let any = move || !searches.get() || FIELDS.iter().any(found) || answered() != Node::none();
-    // Those that are called so come first.
-    let found_row = move |field: &'static Field, first: bool| {
-        let is_it = move |words: &String| is_named(field, words) || is_name_of(field.key, words);
-        let is_found = Memo::new(move |_| found(field) && panels.search.with(is_it) == first);
+    // Those of that name come first, then those that programs call so: the model has many of its parts' names.
+    let found_row = move |field: &'static Field, nearness: Nearness| {
+        let is_it = move |words: &String| Nearness::of(field, words) == nearness;
+        let is_found = Memo::new(move |_| found(field) && panels.search.with(is_it));
         move || is_found.get().then(|| field_row(state, field))
     };
+    let found_rows = move |nearness| FIELDS.iter().map(|field| found_row(field, nearness)).collect_view();
     let column =
         move || COLUMN.map(|(key, name, of)| field(key).map(|field| named_row(state, field, name, of))).collect_view();
     // An error of a setting that is not in sight.
@@ -92,9 +99,7 @@ pub(crate) fn Form() -> impl IntoView {
         <div on:click=move |_| request_animation_frame(move || panels.search.set(String::new()))>
             {nodes("answers-found", answered)}
         </div>
-        {FIELDS.iter().map(|field| found_row(field, true)).collect_view()}
-        {FIELDS.iter().map(|field| found_row(field, false)).collect_view()}
-        {nodes("part-of-model", move || panels.search.with(|words| part_of_model(words)))}
+        {Nearness::ALL.map(found_rows).collect_view()}
         <p class="muted" hidden=flag(any)>{say("No setting is called that.")}</p>
         {move || (!searches.get()).then(|| view! {
             <ul class="elsewhere" aria-live="polite" use:patched=elsewhere></ul>
@@ -109,10 +114,35 @@ pub(crate) fn Form() -> impl IntoView {
     }
 }
 
-/// What a search for a part of the model's configuration says below the model, which is found for it.
+/// How near a field that a search finds is to the words.
+#[derive(Clone, Copy, PartialEq)]
+enum Nearness {
+    /// It has that name.
+    Named,
+    /// A program calls it so.
+    Called,
+    /// The words are in what is said of it.
+    Said,
+}
+
+impl Nearness {
+    const ALL: [Self; 3] = [Self::Named, Self::Called, Self::Said];
+
+    fn of(field: &Field, words: &str) -> Self {
+        match () {
+            () if is_named(field, words) => Self::Named,
+            () if is_name_of(field.key, words) => Self::Called,
+            () => Self::Said,
+        }
+    }
+}
+
+/// The answer to a search for a part of the model's configuration that is no setting of that name: the shape of the
+/// model.
 fn part_of_model(words: &str) -> Node {
     let name = words.trim();
-    if name.to_ascii_lowercase().contains("model") || !is_name_of("model", name) {
+    let is_setting = || FIELDS.iter().any(|field| is_named(field, name));
+    if name.to_ascii_lowercase().contains("model") || !is_name_of("model", name) || is_setting() {
         return Node::none();
     }
     let said = t!("Programs read {name} as a part of the model.", name = name.to_owned());
@@ -139,6 +169,7 @@ fn matches(field: &Field, words: &str) -> bool {
     .to_ascii_lowercase();
     let words = words.to_ascii_lowercase();
     words.split_whitespace().all(|word| haystack.contains(word) || is_called(field.key, word))
+        || is_named(field, &words)
 }
 
 /// The button that opens a sheet, with the number of its settings and of those that are changed.
