@@ -13,6 +13,9 @@ use shardscope_core::run::Method;
 const MAX_PARTS: usize = 9;
 /// Most bars that are drawn at full height, each with its name beside it.
 const MANY: usize = 16;
+/// Of many bars every such one, counted from the fullest, has its name and its total beside it: nearer ones would cover
+/// each other.
+const NAMED: usize = 4;
 /// Where all bars end before this share of the width, tooltips are drawn to the right of the bars.
 const ROOMY: f64 = 0.55;
 
@@ -24,15 +27,17 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
     // A tooltip beside the bars covers none of them.
     let end = picture.bars.iter().map(Bar::end).fold(0.0, f64::max);
     let beside = (end < ROOMY).then_some(end);
+    let is_named = named(&picture.bars);
     let rows: Node = picture
         .bars
         .iter()
-        .filter_map(|bar| {
+        .zip(is_named)
+        .filter_map(|(bar, is_named)| {
             let rank = memory.per_stage.get(bar.stages.0)?;
             let (first, last) = bar.stages;
             let chosen = selected.is_some_and(|rank| (first..=last).contains(&rank));
             let place = Place { capacity: picture.capacity, beside, scope: &Scope::run(), press: &Action::Explain };
-            Some(row(bar, rank, &place, chosen, unit))
+            Some(row(bar, rank, &place, [is_named, chosen], unit))
         })
         .collect();
     let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
@@ -52,7 +57,11 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
         leaf(
             "p",
             if memory.phases.is_empty() { "visually-hidden" } else { "muted" },
-            words::memory(memory, unit, &Scope::run()),
+            t!(
+                "{verdict}: {memory}",
+                verdict = words::verdict_of(&evaluation.scenario.run, &memory.peak()).2,
+                memory = words::memory(memory, unit, &Scope::run())
+            ),
         ),
         legend(&[&picture]),
         el("div", &[("class", &class)], &[rows]),
@@ -69,12 +78,18 @@ pub(crate) fn beside(
     unit: MemoryUnit,
 ) -> Node {
     let place = Place { capacity: picture.capacity, beside: None, scope, press };
-    let rows = picture.bars.iter().filter_map(|bar| {
+    let rows = picture.bars.iter().zip(named(&picture.bars)).filter_map(|(bar, is_named)| {
         let rank = memory.per_stage.get(bar.stages.0)?;
-        Some(row(bar, rank, &place, false, unit))
+        Some(row(bar, rank, &place, [is_named, false], unit))
     });
     let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
     el("div", &[("class", class)], &[rows.collect()])
+}
+
+/// For each of `bars` whether its name and total are shown where the bars are many: the fullest is one of those.
+fn named(bars: &[Bar]) -> impl Iterator<Item = bool> + use<> {
+    let fullest = bars.iter().position(|bar| bar.is_peak).unwrap_or(0);
+    (0..bars.len()).map(move |at| at.abs_diff(fullest).is_multiple_of(NAMED))
 }
 
 /// The scope of the figures of a pipeline rank of the page's run.
@@ -106,7 +121,7 @@ fn counts_nominal_capacity(memory: &Memory) -> bool {
 }
 
 /// The bar of `rank`, with its name on the left and its total on the right.
-fn row(bar: &Bar, rank: &StageMemory, place: &Place, chosen: bool, unit: MemoryUnit) -> Node {
+fn row(bar: &Bar, rank: &StageMemory, place: &Place, [is_named, chosen]: [bool; 2], unit: MemoryUnit) -> Node {
     let (name, capacity) = (bar.name(), place.capacity);
     // The Tab key reaches the fullest rank's parts; arrow keys move on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
@@ -120,12 +135,18 @@ fn row(bar: &Bar, rank: &StageMemory, place: &Place, chosen: bool, unit: MemoryU
     track.push(el("i", &[("class", "capacity"), ("style", &percent("left", capacity))], &[]));
     track.extend(bar.range.map(|(low, high)| bracket(low, high)));
     let class = if bar.is_peak { "total bold" } else { "total" };
+    let of_row = match (is_named, chosen) {
+        (true, true) => "bar-row named chosen",
+        (true, false) => "bar-row named",
+        (false, true) => "bar-row chosen",
+        (false, false) => "bar-row",
+    };
     let (total, scope) = (unit.number(bar.total), rank_of(place.scope, bar.stages.0));
     let label =
         t!("{ranks}, {bytes}", ranks = &name, bytes = scope.says("memory.per_stage.total_bytes", unit.show(bar.total)));
     el(
         "div",
-        &[("class", if chosen { "bar-row chosen" } else { "bar-row" }), ("role", "group")],
+        &[("class", of_row), ("role", "group")],
         &[
             el("button", &[("class", "who")], &[text(name.clone())]).on((place.press)(Figure::Memory(bar.stages.0))),
             el("div", &[("class", "track")], &track),
