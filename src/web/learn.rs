@@ -246,8 +246,7 @@ const TALL: f64 = 480.0;
 pub(crate) fn framed(state: State, title: RwSignal<Message>) -> AnyView {
     let open = Open::new(state);
     effect(move || title.set(open.page.with(|page| page.lesson.clone())));
-    let height = window().inner_height().ok();
-    let tall = height.and_then(|height| height.as_f64()) > Some(TALL);
+    let tall = browser::window_height() > TALL;
     let head = open.part(|page| [&page.title, &page.notices]);
     let picture = open.part(|page| [&page.picture]);
     let words = open.part(|page| [&page.formula, &page.words]);

@@ -39,6 +39,19 @@ pub(super) fn rect(at: Rect, class: &str, style: &str) -> Node {
     el("rect", &attributes, &[])
 }
 
+/// The names of the nodes, which links from above pass: drawn over them.
+pub(super) fn node_names(scene: &Scene) -> Node {
+    let name = |(node, at): (usize, &Rect)| {
+        let label = match (at.width >= 62.0, scene.mesh.per_node > MAX_NODE) {
+            (true, false) => t!("node {node}", node),
+            (true, true) => t!("domain {node}", node),
+            (false, _) => verbatim(node.to_string()),
+        };
+        words(at.x + 8.0, at.y + 14.0, "on-paper", label)
+    };
+    scene.nodes.iter().enumerate().map(name).collect()
+}
+
 /// Draws nodes, names, and the cells of each stage as one path.
 pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
     let mut paths = vec![String::new(); tones(scene)];
@@ -71,14 +84,7 @@ pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
         let half = label.len() as f64 * 3.4;
         words(x.min(scene.width - half), 12.0, "mid", verbatim(label))
     });
-    let nodes = scene.nodes.iter().enumerate().map(|(node, at)| {
-        let label = match (at.width >= 62.0, scene.mesh.per_node > MAX_NODE) {
-            (true, false) => t!("node {node}", node),
-            (true, true) => t!("domain {node}", node),
-            (false, _) => verbatim(node.to_string()),
-        };
-        Node::from_iter([rect(*at, "node", ""), words(at.x + 8.0, at.y + 14.0, "", label)])
-    });
+    let nodes = scene.nodes.iter().map(|at| rect(*at, "node", ""));
     let names: Node = columns.chain(rows).chain(nodes).collect();
     let cells = el("g", &[("class", "cells")], &[cells.collect()]);
     let single = scene.level == Level::Gpus && scene.cells.len() <= MAX_NUMBERED;

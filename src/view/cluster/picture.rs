@@ -1,11 +1,11 @@
 //! The cluster as SVG: the groups of one GPU, drawn over the part that stays the same while the pointer moves.
 
-use super::base::{rect, stage_of_tone, tone_of, tones, words};
+use super::base::{node_names, rect, stage_of_tone, tone_of, tones, words};
 use super::legend::class;
 use super::marks::{ClusterMark, marks};
 use super::opened::strip;
 use super::rails;
-use super::scene::{GpuCell, Level, Scene};
+use super::scene::{GpuCell, Level, Rect, Scene};
 use super::wires::Wire;
 use crate::charts::ink::Ink;
 use crate::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
@@ -40,6 +40,11 @@ pub struct ClusterLook<'a> {
     /// The pipeline link that is lit, by its lower stage.
     pub lit_stage: Option<usize>,
 }
+
+/// Least room for the traffic of a link, pixels.
+const LABEL: f64 = 160.0;
+/// Room of a node's name, pixels.
+const NAME: f64 = 64.0;
 
 /// The colour of a link that is so busy, against the busiest.
 fn heat(palette: &Palette, load: f64) -> Rgb {
@@ -113,7 +118,8 @@ impl ClusterLook<'_> {
             }
         }
     }
-    /// Traffic over the widest link of each group, at its right end, and its load.
+    /// Traffic over the widest link of each group, at its right end, and its load; of a link between the GPUs of a node
+    /// in the line of the node's name, where it covers no GPU.
     fn labels(&self, marks: &[ClusterMark]) -> Node {
         let widest = |wire: &Wire| {
             let links = marks.iter().filter_map(|mark| match mark {
@@ -137,9 +143,14 @@ impl ClusterLook<'_> {
             let Some((length, right, y)) = widest(wire) else {
                 continue;
             };
-            if length > 160.0 && lines.iter().all(|line| (line - y).abs() > 12.0) {
-                lines.push(y);
-                labels.push(words(right - 8.0, y + 4.0, "on-link", wire.words()));
+            let is_around =
+                |node: &&Rect| (node.y..node.bottom()).contains(&y) && (node.x..=node.right()).contains(&right);
+            let node = self.scene.nodes.iter().find(is_around);
+            let (end, foot) = node.map_or((right - 8.0, y + 4.0), |node| (node.right() - 8.0, node.y + 14.0));
+            let room = node.map_or(length, |node| node.width - NAME);
+            if room > LABEL && lines.iter().all(|line| (line - foot).abs() > 12.0) {
+                lines.push(foot);
+                labels.push(words(end, foot, "on-link", wire.words()));
             }
         }
         labels.into_iter().collect()
@@ -194,6 +205,7 @@ impl ClusterLook<'_> {
             rails::neighbours(scene, self.gpu),
             below,
             above,
+            node_names(scene),
             self.labels(&marks),
             self.opened(),
             selected(self.selected, "ring own"),
@@ -246,6 +258,44 @@ mod tests {
             lit_stage: None,
         };
         look.view("Cluster".into()).to_html()
+    }
+
+    /// The words over the links of 8 GPUs, of 64 and of 256: none lies on a GPU, and no two on one another.
+    #[test]
+    fn words_on_links_cover_no_gpu() {
+        let mut said = 0;
+        for (gpus, tp, pp) in [(8, 2, 2), (64, 2, 4), (64, 8, 2), (256, 8, 4)] {
+            let run = Run { gpus, tp, pp, global_batch: 256, ..Run::default() };
+            let evaluation = evaluate(&run).unwrap();
+            for width in [366.0, 1064.0] {
+                let scene = Scene::of(evaluation.scenario.layout.mesh(), width);
+                let look = ClusterLook {
+                    scene: &scene,
+                    base: &Node::none(),
+                    theme: Theme::Light,
+                    selected: 0,
+                    gpu: 0,
+                    kinds: &GroupKind::ALL,
+                    wires: &wires(&evaluation)[0],
+                    doing: None,
+                    load: None,
+                    lit: &[],
+                    lit_stage: None,
+                };
+                let html = look.labels(&marks(&scene, 0, &GroupKind::ALL)).to_html();
+                let feet: Vec<f64> = html
+                    .split("<text")
+                    .filter_map(|tag| tag.split(" y=\"").nth(1)?.split('"').next()?.parse().ok())
+                    .collect();
+                for foot in &feet {
+                    // Letters of 11 pixels stand on their foot.
+                    let covered = scene.cells.iter().find(|cell| cell.at.y < *foot && foot - 8.0 < cell.at.bottom());
+                    assert!(covered.is_none(), "{gpus} {width}: {covered:?} {html}");
+                }
+                said += feet.len();
+            }
+        }
+        assert!(said > 3, "{said}");
     }
 
     /// A million GPUs are fewer than 4000 elements in the document too.

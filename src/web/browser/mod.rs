@@ -43,6 +43,11 @@ pub fn address() -> String {
     href.split('#').next().unwrap_or_default().to_owned()
 }
 
+/// Height of the window, or of the frame in another page, pixels; 0 where there is none.
+pub(crate) fn window_height() -> f64 {
+    window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0)
+}
+
 /// The link in the address: the fragment, or the query where there is no fragment.
 pub(crate) fn link_text() -> String {
     let location = window().location();

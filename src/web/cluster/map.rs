@@ -11,6 +11,7 @@ use crate::view::cluster::wires::{Wire, load, wires};
 use crate::view::cluster::{Scene, kinds, summary};
 use crate::view::node::Node;
 use crate::web::browser::html::view_once;
+use crate::web::browser::window_height;
 use crate::web::state::State;
 use crate::web::timeline::look::TimelineLook;
 use leptos::prelude::*;
@@ -25,7 +26,7 @@ const AROUND: f64 = 104.0;
 
 /// Height of the picture in a frame of another page.
 fn room_in_frame() -> f64 {
-    window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0) - AROUND
+    window_height() - AROUND
 }
 
 /// The picture while only the pointer moves.

@@ -15,6 +15,7 @@ use crate::view::gallery::sketch::{Axis, Sketch};
 use crate::view::gallery::{Gallery, best_known, cards, head, opening};
 use crate::view::node::markup::Node;
 use crate::view::views::View;
+use crate::web::browser;
 use crate::web::browser::html::{effect, flag, text as text_of, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
@@ -234,8 +235,7 @@ fn distance(variant: ScheduleVariant) -> f64 {
         return f64::MAX;
     };
     let area = card.get_bounding_client_rect();
-    let height = window().inner_height().ok().and_then(|height| height.as_f64());
-    (area.top() - height.unwrap_or(0.0)).max(-area.bottom()).max(0.0)
+    (area.top() - browser::window_height()).max(-area.bottom()).max(0.0)
 }
 
 /// The slider of the memory limit.
