@@ -5,6 +5,7 @@ use super::ink::Ink;
 use super::ticks::ticks;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::sort::sort_by;
+use std::ops::Range;
 
 /// Values placed between 0 and 1, evenly or by their logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -172,6 +173,8 @@ const POINT: (f64, f64) = (0.025, 10.0);
 const FEW_NAMES: usize = 8;
 /// From a point to the middle of such a name, pixels.
 const LEAD: f64 = 30.0;
+/// Between a name and the line beside it, a share of the width.
+const BESIDE: f64 = 0.008;
 /// Width of a plot by which distances across are held against distances upwards, pixels.
 const PLOT_WIDTH: f64 = 560.0;
 /// Words across an axis are at least so far apart, shares of the width.
@@ -269,7 +272,8 @@ impl Area {
                 PlotMark::Level(value, name) => {
                     let y = self.y(*value);
                     drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);
-                    drawing.words((1.0, self.clear_of(y, width(name), marks)), Anchor::End, Ink::Text, name);
+                    let (end, at) = self.of_level(y, width(name), marks);
+                    drawing.words((end, at), Anchor::End, Ink::Text, name);
                 }
                 PlotMark::Dashed(value, ink) => drawing.dashed((0.0, self.y(*value)), (1.0, self.y(*value)), *ink, 1.5),
                 PlotMark::Rule(value, name) => {
@@ -289,9 +293,20 @@ impl Area {
     fn beside(&self, y: f64) -> f64 {
         if y < self.top + self.height / 2.0 { y - 8.0 } else { y + 9.0 }
     }
-    /// Where the name of a level at `y` stands: beside it, on the other side if a line of `marks` runs through the name
-    /// there and through none on that side; outside of the plot never.
-    fn clear_of(&self, y: f64, width: f64, marks: &[PlotMark]) -> f64 {
+    /// Right end and height of the name of a level at `y`: at the end of the plot, or left of a rule that would cross
+    /// it there.
+    fn of_level(&self, y: f64, width: f64, marks: &[PlotMark]) -> (f64, f64) {
+        let rules = marks.iter().filter_map(|mark| match mark {
+            PlotMark::Rule(value, _) => Some(self.across.place(*value)),
+            _ => None,
+        });
+        let crossed = rules.filter(|x| *x > 1.0 - width && *x < 1.0).fold(1.0, f64::min);
+        let end = if crossed < 1.0 { crossed - BESIDE } else { 1.0 };
+        (end, self.clear_of(y, (end - width)..end, marks))
+    }
+    /// Where the name of a level at `y` stands that takes `across`: beside it, on the other side if a line of `marks`
+    /// runs through the name there and through none on that side; outside of the plot never.
+    fn clear_of(&self, y: f64, across: Range<f64>, marks: &[PlotMark]) -> f64 {
         let own = self.beside(y);
         let other = if own < y { y + 9.0 } else { y - 8.0 };
         let crossed = |at: f64| {
@@ -300,7 +315,7 @@ impl Area {
                 _ => None,
             });
             let mut places = points.flatten().map(|point| self.at(*point));
-            places.any(|(x, line)| x >= 1.0 - width && (line - at).abs() < NAME)
+            places.any(|(x, line)| x >= across.start && (line - at).abs() < NAME)
         };
         let is_inside = other > self.top + NAME / 2.0 && other < self.top + self.height - NAME / 2.0;
         if crossed(own) && is_inside && !crossed(other) { other } else { own }
@@ -320,7 +335,8 @@ impl Area {
             PlotMark::Dot(point, ..) => vec![around(self.at(*point), POINT)],
             PlotMark::Level(value, name) => {
                 let (y, width) = (self.y(*value), width(name));
-                let name = around((1.0 - width / 2.0, self.clear_of(y, width, marks)), (width, NAME));
+                let (end, at) = self.of_level(y, width, marks);
+                let name = around((end - width / 2.0, at), (width, NAME));
                 vec![between((0.0, y), (1.0, y)), name]
             }
             PlotMark::Rule(value, _) => {
@@ -331,12 +347,13 @@ impl Area {
         }
     }
     /// A name goes to the first corner or side of its point where it is inside the plot, covers neither a mark nor a
-    /// name, and is nearer to its own point than to any other. Of few names one without such a place has a line to its
-    /// point.
+    /// name, and is nearer to its own point than to any other. Of few names, or of few in the colour of the text, one
+    /// without such a place has a line to its point.
     fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)], marks: &[PlotMark]) {
         let plot = Box { x: 0.0, width: 1.0, y: self.top, height: self.height };
         let mut taken: Vec<Box> = marks.iter().flat_map(|mark| self.rooms(mark, marks)).collect();
         let points: Vec<(f64, f64)> = names.iter().map(|(point, ..)| self.at(*point)).collect();
+        let first = names.iter().filter(|(_, ink, _)| *ink == Ink::Text).count();
         for (point, ink, name) in names {
             let ((x, y), width) = (self.at(*point), width(name));
             let (aside, down) = (f64::midpoint(POINT.0, width), f64::midpoint(POINT.1, NAME));
@@ -358,9 +375,10 @@ impl Area {
                 others.all(|other| apart(*room, *other) > 1.5 * own)
             };
             let near = rooms.into_iter().find(|(room, _)| is_free(room) && is_its_own(room));
-            if near.is_none() && names.len() <= FEW_NAMES {
+            let has_lead = names.len() <= FEW_NAMES || *ink == Ink::Text && first <= FEW_NAMES;
+            if near.is_none() && has_lead {
                 let aside = width / 2.0;
-                let far = [-LEAD, LEAD, -1.6 * LEAD, 1.6 * LEAD]
+                let far = [-LEAD, LEAD, -1.6 * LEAD, 1.6 * LEAD, -2.2 * LEAD, -3.0 * LEAD]
                     .into_iter()
                     .flat_map(|down| [0.0, aside, -aside].map(|across| around((x + across, y + down), (width, NAME))));
                 if let Some(room) = far.into_iter().find(is_free) {
@@ -521,6 +539,34 @@ mod tests {
         assert_eq!(html.matches("var(--accent)").count(), 2);
         assert_eq!((html.matches("<circle").count(), html.matches(">dot</title>").count()), (1, 2));
         assert!(html.contains(">level<") && html.len() < 20_000, "{}", html.len());
+    }
+
+    /// A rule near the end of the plot, as the memory of a GPU is: the name of a level ends before it.
+    #[test]
+    fn the_name_of_a_level_is_not_crossed_by_a_rule() {
+        let axis =
+            |scale: PlotScale| PlotAxis::new(scale, scale.round(), |tick| verbatim(tick.to_string())).named("axis");
+        let end = |rule: f64| {
+            let marks = vec![PlotMark::Level(1.2, "bound 4.52 s".into()), PlotMark::Rule(rule, "rule".into())];
+            let plot = Plot { up: axis(PlotScale::even(0.0, 2.0)), marks };
+            let html = draw(&axis(PlotScale::even(0.0, 2.0)), 200.0, &[plot]).inline("Plot").to_html();
+            let before = html.split(">bound 4.52 s<").next().unwrap().rsplit(" x=\"").next().unwrap();
+            before.split('%').next().unwrap().parse::<f64>().unwrap()
+        };
+        assert!(end(1.9) < 95.0 && end(1.9) > 85.0, "{}", end(1.9));
+        assert!((end(1.0) - 100.0).abs() < 1e-9, "{}", end(1.0));
+    }
+
+    /// Two filled points and ten others around the second, which have no room for its name: it has a line to it.
+    #[test]
+    fn a_point_that_counts_is_named_however_many_others_there_are() {
+        let axis = |scale: PlotScale| PlotAxis::new(scale, Vec::new(), |_| Message::default());
+        let others = (0..10).map(|at| (0.3 + 0.012 * f64::from(at % 5), 0.2 + 0.05 * f64::from(at / 5)));
+        let first = [(0.1, 0.9), (0.32, 0.18)].map(|point| (point, Ink::Text, verbatim("that counts")));
+        let names = first.into_iter().chain(others.map(|point| (point, Ink::Muted, verbatim("other one"))));
+        let plot = Plot { up: axis(PlotScale::even(0.0, 1.0)), marks: vec![PlotMark::Names(names.collect())] };
+        let html = draw(&axis(PlotScale::even(0.0, 1.0)), 220.0, &[plot]).inline("Plot").to_html();
+        assert_eq!(html.matches(">that counts<").count(), 2, "{html}");
     }
 
     /// The name of a level stands on the side on which no line runs through it.

@@ -149,6 +149,11 @@ pub fn winner_in_brief(lanes: &[Lane]) -> Option<Message> {
     fastest(lanes, false)
 }
 
+/// True if the step of `best` is known to be shorter than that of `other`.
+fn is_told_of(best: &Lane, other: &Lane) -> bool {
+    is_told(&best.1.evaluation.scenario.run, step_of(other) / step_of(best))
+}
+
 fn fastest(lanes: &[Lane], all_parts: bool) -> Option<Message> {
     let best = shortest(lanes.iter())?;
     let named = |lane: &Lane| match hindrance(lane) {
@@ -157,7 +162,7 @@ fn fastest(lanes: &[Lane], all_parts: bool) -> Option<Message> {
     };
     let all: Vec<&Lane> = lanes.iter().collect();
     let beside = beside_it(best, &all)?;
-    let is_told = is_told(&best.1.evaluation.scenario.run, step_of(&beside) / step_of(best));
+    let is_told = is_told_of(best, &beside);
     let said = fastest_of(named(best), [best, &beside], all_parts, |name, step, time, share, other| {
         if is_told {
             t!("Fastest: {name}, {step}, {time} ({share}) less than {other}.", name, step, time, share, other)
@@ -185,16 +190,31 @@ fn fastest(lanes: &[Lane], all_parts: bool) -> Option<Message> {
         let alone = t!("The only one that {software} runs here: {name}, {step}.", software, name = own.0.name(), step);
         return Some(Message::joined(" ", [said, alone]));
     };
+    let is_told = is_told_of(own, &other);
     let own_words = fastest_of(own.0.name(), [own, &other], all_parts, |name, step, time, share, other| {
-        t!(
-            "The fastest that {software} runs here: {name}, {step}, {time} ({share}) less than {other}.",
-            software = software.clone(),
-            name,
-            step,
-            time,
-            share,
-            other
-        )
+        let software = software.clone();
+        if is_told {
+            t!(
+                "The fastest that {software} runs here: {name}, {step}, {time} ({share}) less than {other}.",
+                software,
+                name,
+                step,
+                time,
+                share,
+                other
+            )
+        } else {
+            t!(
+                "Of those that {software} runs here the shortest as computed: {name}, {step}, {time} ({share}) less \
+                    than {other}, which may be as fast.",
+                software,
+                name,
+                step,
+                time,
+                share,
+                other
+            )
+        }
     });
     Some(Message::joined(" ", [said, own_words]))
 }
@@ -344,7 +364,11 @@ mod tests {
         let own = shortest(able.iter().copied()).unwrap();
         let said = winner(&lanes).unwrap().to_string();
         assert_eq!(said.matches("Of that, mean of the ranks").count(), 2, "{said}");
-        assert!(said.contains(&format!(" runs here: {}, {}", own.0.name(), show_seconds(step_of(own)))), "{said}");
+        assert!(said.contains(&format!(": {}, {}", own.0.name(), show_seconds(step_of(own)))), "{said}");
+        // Of the two that it runs none is called the fastest where their steps cannot be told apart.
+        let is_told = is_told_of(own, &lanes[1]);
+        assert_eq!(said.contains("The fastest that Megatron-LM"), is_told, "{said}");
+        assert_eq!(said.contains("which may be as fast"), !is_told, "{said}");
         let gain: f64 = reasons(&lanes[2].1.evaluation, &lanes[1].1.evaluation).iter().map(|part| part.1.0).sum();
         assert!((gain - (step_of(&lanes[1]).0 - step_of(&lanes[2]).0)).abs() < 1e-3 * gain.abs());
         let one = winner(&lanes[..2]).unwrap().to_string();
