@@ -25,8 +25,17 @@ use crate::web::timeline::zoom_buttons;
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// Height of the rows of one schedule, pixels: four schedules are seen in a frame of 400.
-const FRAMED: u32 = 56;
+/// Least and largest height of the rows of one schedule in a frame, pixels: four schedules are seen in a frame of 400.
+const FRAMED: [f64; 2] = [56.0, 110.0];
+/// Pixels around all schedules of a frame, and around the rows of each.
+const AROUND: [f64; 2] = [150.0, 8.0];
+
+/// Height of the rows of each of `count` schedules in a frame.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
+fn rows_in_frame(count: usize) -> u32 {
+    let each = (browser::window_height() - AROUND[0]) / count.max(1) as f64 - AROUND[1];
+    each.clamp(FRAMED[0], FRAMED[1]) as u32
+}
 
 /// The timelines of what is ticked, on one axis.
 pub fn compared(state: State) -> AnyView {
@@ -46,13 +55,19 @@ pub fn compared(state: State) -> AnyView {
         Some((run.clone(), variant.set(&run, limit)))
     };
     let framed = state.view.embed.is_some();
+    // In a frame nothing is ticked later.
+    let count = untrack(move || {
+        let ticked = |run: &Run| state.view.gallery.with(|look| look.ticked(run).len());
+        state.run.with(ticked)
+    });
+    let size = if framed { Size::Filling(rows_in_frame(count)) } else { Size::Low };
     let lanes: [Lane; MOST] = std::array::from_fn(|at| {
         let run = Memo::new(move |_| {
             let (run, set) = set(at)?;
             run.with_texts(&set)
         });
         let lane = Lane::low(current(evaluated(move || run.get())));
-        if framed { Lane { size: Size::Filling(FRAMED), ..lane } } else { lane }
+        Lane { size, ..lane }
     });
     // The instant under the cursor is that of all views.
     let look = TimelineLook { clock: expect_context::<TimelineLook>().clock, ..TimelineLook::over(&lanes) };
@@ -132,7 +147,7 @@ fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<ScheduleVariant>)>>, fas
     };
     let in_sight = RwSignal::new(false);
     let look = move || {
-        let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
+        let height = browser::window_height();
         let area = browser::by_id("stack").map(|stack| stack.get_bounding_client_rect());
         in_sight.set(area.is_some_and(|area| area.top() < height - REACH && area.bottom() > REACH));
     };
