@@ -199,7 +199,16 @@ impl Message {
                 }
             }
             Kind::Joined(_, parts) => parts.iter().for_each(|part| part.figures(visit)),
-            Kind::Opening(whole) => whole.figures(visit),
+            Kind::Opening(whole) => {
+                let shown = self.to_string();
+                let mut seen = |text: &str, key: Option<&FigureKey>| {
+                    if shown.contains(text) {
+                        visit(text, key);
+                    }
+                };
+                // One type however deep openings lie in each other.
+                whole.figures(&mut (&mut seen as &mut dyn FnMut(&str, Option<&FigureKey>)));
+            }
             Kind::Plain(_) => {}
         }
     }
@@ -520,6 +529,10 @@ mod tests {
         let mut seen = Vec::new();
         whole.opening().templates(&mut |template| seen.push(template));
         assert_eq!(seen, [english]);
+        let said = t!("{a} of it: {b}", a = verbatim("4 GiB"), b = verbatim("7 GiB")).opening();
+        let mut figures = Vec::new();
+        said.figures(&mut |text, _| figures.push(text.to_owned()));
+        assert_eq!((said.to_string().as_str(), figures), ("4 GiB of it", vec!["4 GiB".to_owned()]));
     }
 
     #[test]

@@ -229,7 +229,12 @@ fn diagnosed_of(request: &Value) -> Result<Diagnosis, Vec<Issue>> {
         _ => Err(vec![Issue::error("files", t!("a file has a text or base64"))]),
     });
     let read: Vec<_> = read.collect();
-    evidence::diagnose(&read.iter().collect::<Vec<_>>(), &run)
+    let read: Vec<_> = read.iter().collect();
+    // A run that is given counts, also where it is the default.
+    match request.get("run") {
+        None | Some(Value::Null) => evidence::diagnose(&read, &run),
+        Some(_) => evidence::diagnose_given(&read, &run),
+    }
 }
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.

@@ -26,7 +26,7 @@ pub fn needed_release(run: &Run) -> Option<&'static str> {
     let stages = run.stage_layers.clone().unwrap_or_else(|| even_split(model.layers, count));
     let is_even = stages.windows(2).all(|pair| pair[0] == pair[1]);
     let [each, ends] = STAGES_SINCE;
-    let is_old = matches!(stack.software.peers, Some(Peers::Megatron2024 | Peers::Megatron2021));
+    let is_old = stack.software.is_megatron_until_2024();
     match stack.software.peers {
         Some(Peers::Megatron2026) => None,
         _ if is_even => None,

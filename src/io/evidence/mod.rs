@@ -499,6 +499,23 @@ pub fn answer(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Evidenc
 /// # Errors
 /// No file could be read.
 pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
+    compared_with(files, run, !run.is_as_opened())
+}
+
+/// [`diagnose()`] beside a run that was given, also where it is the one that the page opens with.
+///
+/// # Errors
+/// No file could be read.
+pub fn diagnose_given(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
+    compared_with(files, run, true)
+}
+
+/// [`diagnose`]; `is_given`: somebody stated `run`.
+fn compared_with(
+    files: &[&Result<EvidenceFile, Vec<Issue>>],
+    run: &Run,
+    is_given: bool,
+) -> Result<Diagnosis, Vec<Issue>> {
     let Sorted { traces, notes, unread, ops, calls, sums, readings, hints, memory, stated } = Sorted::of(files);
     let page = run;
     let run = stated.map_or(page, |stated| &stated.run);
@@ -532,7 +549,7 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if !calls.is_empty() {
         of_calls(calls)
     } else if let Some(message) = memory {
-        let is_given = stated.is_some() || reading.is_some_and(Reading::states_model) || !page.is_as_opened();
+        let is_given = is_given || stated.is_some() || reading.is_some_and(Reading::states_model);
         diagnose::of_memory(message.clone(), is_given.then_some(used))
     } else if let Some(found) = of_two_logs(&readings) {
         found

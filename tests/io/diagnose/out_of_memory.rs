@@ -5,7 +5,7 @@ use shardscope::core::diagnose::{CauseId, Diagnosis, MemoryFound, out_of_memory}
 use shardscope::core::memory::{Lifetime, StageMemory};
 use shardscope::core::run::{OneOf, Run};
 use shardscope::core::units::{Bytes, MemoryUnit, show_bytes, show_of_gpu};
-use shardscope::io::evidence::{diagnose, read};
+use shardscope::io::evidence::{diagnose, diagnose_given, read};
 use shardscope::io::export::{Stamp, export};
 
 /// Frames of Megatron-LM's loss, which converts the logits to fp32 (`megatron/core/tensor_parallel/cross_entropy.py`).
@@ -426,6 +426,9 @@ fn without_a_run_the_message_alone_is_explained() {
         let script = export(&page, "megatron", &Stamp { date: "", address: "" }).unwrap();
         let files = [&script, &full].map(|text| read(text.as_bytes(), &page));
         let memory = diagnose(&[&files[0], &files[1]], &page).unwrap().memory.unwrap();
+        assert!(!memory.no_run && memory.need.is_some());
+        // So is a run that a request gives, whichever it is.
+        let memory = diagnose_given(&[&files[1]], &page).unwrap().memory.unwrap();
         assert!(!memory.no_run && memory.need.is_some());
     }
 }

@@ -1,6 +1,6 @@
 //! Ways to cut a model that training programs offer beside data parallelism.
 
-use super::{Peers, Stack, Trainer};
+use super::{Stack, Trainer};
 use crate::run::{CpComm, CrossEntropy, Objective, Run};
 
 /// Ways to cut a model.
@@ -50,10 +50,7 @@ impl Stack {
     ///   one's own cuts as it likes.
     pub fn cuts_evenly(&self, layers: u64, stages: u64) -> bool {
         let counts_ends = match self.trainer {
-            Trainer::Megatron => {
-                let is_old = matches!(self.software.peers, Some(Peers::Megatron2021 | Peers::Megatron2024));
-                !self.before_fsdp && !is_old
-            }
+            Trainer::Megatron => !self.before_fsdp && !self.software.is_megatron_until_2024(),
             Trainer::Torchtitan | Trainer::PyTorch => true,
             _ => false,
         };
@@ -175,9 +172,8 @@ impl Stack {
     /// - nanotron 19f88fb: its configuration has none.
     /// - `DeepSeek`'s own: the report of DeepSeek-V3 trains all weights.
     pub fn has_adapters(&self) -> bool {
-        let alone = matches!(self.software.peers, Some(Peers::Megatron2021 | Peers::Megatron2024));
         match self.trainer {
-            Trainer::Megatron => !alone,
+            Trainer::Megatron => !self.software.is_megatron_until_2024(),
             Trainer::Nanotron | Trainer::DeepSeek => false,
             _ => true,
         }

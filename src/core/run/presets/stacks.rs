@@ -479,6 +479,13 @@ pub struct Software {
     pub loader_ns: f64,
 }
 
+impl Software {
+    /// True of Megatron-LM's releases of 2024 and before.
+    pub fn is_megatron_until_2024(&self) -> bool {
+        matches!(self.peers, Some(Peers::Megatron2021 | Peers::Megatron2024))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

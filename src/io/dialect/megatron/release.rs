@@ -39,7 +39,7 @@ pub(super) enum Release {
 impl Release {
     pub fn of(software: &Software) -> Self {
         match software.peers {
-            Some(Peers::Megatron2024 | Peers::Megatron2021) => Self::Y2024,
+            _ if software.is_megatron_until_2024() => Self::Y2024,
             Some(Peers::Megatron2026) => Self::Y2026,
             _ => Self::Y2025,
         }
