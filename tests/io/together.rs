@@ -123,3 +123,30 @@ fn a_notebook_is_the_training_that_its_cells_start() {
     let values = [("gpus", "2"), ("model", "qwen-3-8b"), ("seq_len", "4096"), ("global_batch", "16")];
     expect(&import(&shell), &values);
 }
+
+/// simplescaling/s1 77272c6 `train/sft.py`: a field of the program's own dataclass is handed on by an assignment to
+/// what the parser fills (huggingface/transformers `hf_argparser.py`, `parse_args_into_dataclasses`: one object for
+/// each class). A field that it hands to nothing that is read is named, and so is one that a branch may set.
+#[test]
+fn what_a_program_sets_on_its_arguments_is_read_and_the_rest_is_named() {
+    const SFT: &str = "import transformers\nimport trl\nclass TrainingConfig:\n    \
+        model_name: str = field(default=\"Qwen/Qwen2.5-32B\")\n    block_size: int = field(default=32768)\n    \
+        row_size: int = field(default=1)\ndef train():\n    \
+        parser = transformers.HfArgumentParser((TrainingConfig, trl.SFTConfig))\n    \
+        config, args = parser.parse_args_into_dataclasses()\n    print(config.row_size)\n    \
+        model = transformers.AutoModelForCausalLM.from_pretrained(config.model_name)\n    \
+        args.max_seq_length = config.block_size\n    trainer = trl.SFTTrainer(model, args=args)\n    \
+        trainer.train()\ntrain()\n";
+    let script = "torchrun --nproc-per-node 8 train/sft.py --block_size=16384 --row_size=7 \
+        --per_device_train_batch_size=1 --model_name=Qwen/Qwen2.5-7B-Instruct --bf16=True";
+    let names = |read: &Meaning| read.unread.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    let read = given(script, &[("sft.py", SFT)]);
+    expect(&read, &[("seq_len", "16384"), ("model", "qwen-2.5-7b"), ("gpus", "8")]);
+    assert_eq!(names(&read), ["row_size"]);
+    let silent = given(&script.replace(" --block_size=16384", ""), &[("sft.py", SFT)]);
+    expect(&silent, &[("seq_len", "32768")]);
+    assert!(assumed(&silent).contains("config.block_size 32768: defaults"), "{}", assumed(&silent));
+    let perhaps = SFT.replace("    args.max_seq_length", "    if unknown():\n        args.max_seq_length");
+    let perhaps = given(script, &[("sft.py", &perhaps)]);
+    assert!(names(&perhaps).contains(&"max_seq_length".to_owned()), "{:?}", perhaps.unread);
+}

@@ -16,6 +16,7 @@ use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use shardscope_core::t;
+use std::collections::BTreeSet;
 
 /// The settings of a program, and what is said beside them.
 pub(crate) struct Called {
@@ -119,9 +120,9 @@ pub(crate) fn read(source: &ImportText) -> Result<Called, Issue> {
     let named = |text: &ImportText| text.script().arguments().into_iter().map(|(name, value)| (bare(&name), value));
     let said: SettingEntries = command.iter().flat_map(named).collect();
     let program = follow_told(source.text, &said);
-    let mut taken = Taken { program: &program, entries: Vec::new(), doubts: Vec::new() };
+    let mut taken = Taken { program: &program, entries: Vec::new(), doubts: Vec::new(), followed: BTreeSet::new() };
+    let (told, own): (SettingEntries, _) = said.into_iter().partition(|(name, _)| program.told.contains(name));
     if let Some(command) = &command {
-        let own = said.into_iter().filter(|(name, _)| !program.told.contains(name)).collect();
         taken.command(command, own);
     }
     if source.given().is_notebook {
@@ -143,6 +144,11 @@ pub(crate) fn read(source: &ImportText) -> Result<Called, Issue> {
         program.calls_in(args).into_iter().find(configures)
     });
     let config = given.or_else(|| program.calls.iter().find(configures));
+    // What a parser of the command line fills, and the program sets on.
+    let parsed = call.and_then(|call| {
+        let args = call.keyword("args").or_else(|| call.positional.get(1))?;
+        program.calls_in(args).into_iter().find(|call| call.is_parsed())
+    });
     if word.is_empty() {
         word = config.and_then(|config| trainer_of_config(config.last_name())).unwrap_or_default();
     }
@@ -155,6 +161,9 @@ pub(crate) fn read(source: &ImportText) -> Result<Called, Issue> {
             taken.keyword(name, value);
         }
     }
+    for (name, value) in parsed.into_iter().flat_map(|call| &call.keywords) {
+        taken.keyword(name, value);
+    }
     for (name, value) in call.into_iter().flat_map(|call| &call.keywords) {
         if !OF_TRAINER.contains(&name.as_str()) {
             taken.keyword(name, value);
@@ -162,6 +171,9 @@ pub(crate) fn read(source: &ImportText) -> Result<Called, Issue> {
     }
     taken.adapters(call)?;
     let mut entries = std::mem::take(&mut taken.entries);
+    // What the program reads and hands to nothing that is read here may count elsewhere in it.
+    let lost = |name: &String| !taken.followed.contains(name) && !program.deciding.contains(name);
+    entries.splice(0..0, told.into_iter().filter(|(name, _)| lost(name)));
     take_files(source, &mut entries);
     let mut doubts = taken.doubts;
     let taken_values: Vec<String> = entries.iter().filter_map(|(_, value)| plain(value)).collect();
@@ -185,6 +197,8 @@ struct Taken<'p> {
     program: &'p PythonProgram,
     entries: SettingEntries,
     doubts: Vec<Message>,
+    /// Settings of the command line that entries are made of.
+    followed: BTreeSet<String>,
 }
 
 impl Taken<'_> {
@@ -217,7 +231,10 @@ impl Taken<'_> {
     /// Takes one keyword: a literal, what is in a dictionary by its own name, else that it is open.
     fn keyword(&mut self, name: &str, value: &PyValue) {
         match (PythonProgram::literal(value), value) {
-            (Some(literal), _) => self.entries.push((name.to_owned(), literal)),
+            (Some(literal), _) => {
+                self.followed.extend(PythonProgram::told_in(value));
+                self.entries.push((name.to_owned(), literal));
+            }
             (None, PyValue::Map(entries)) if name == "model_init_kwargs" => self.of_model(entries),
             (None, PyValue::Map(entries)) => {
                 for (inner, value) in entries {
@@ -240,8 +257,10 @@ impl Taken<'_> {
     /// Takes the model, and how it is loaded.
     fn model(&mut self, trainer: Option<&PyCall>) {
         let of_trainer = trainer.and_then(|call| call.keyword("model").or_else(|| call.positional.first()));
-        if let Some(PyValue::Literal(Value::Text(name))) = of_trainer {
-            self.entries.push(("model_name_or_path".to_owned(), Value::Text(name.clone())));
+        if let Some(value) = of_trainer
+            && PythonProgram::literal(value).is_some_and(|literal| literal.text().is_some())
+        {
+            self.keyword("model_name_or_path", value);
             return;
         }
         let loads = |call: &&PyCall| {

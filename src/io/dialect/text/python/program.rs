@@ -22,6 +22,8 @@ const ASKS_BF16: [&str; 3] = ["is_bf16_supported", "is_bfloat16_supported", "is_
 #[derive(Clone, Debug)]
 pub(crate) enum PyValue {
     Literal(Value),
+    /// A literal that settings of the command line make, with their names.
+    Told(Vec<String>, Value),
     List(Vec<PyValue>),
     Map(Vec<(String, PyValue)>),
     /// The result of a call: its place in [`PythonProgram::calls`].
@@ -49,6 +51,11 @@ impl PyCall {
         self.name.rsplit('.').next().unwrap_or_default()
     }
 
+    /// True if its result is what a parser of the command line fills, `transformers.HfArgumentParser` for one.
+    pub fn is_parsed(&self) -> bool {
+        self.last_name().starts_with("parse_args")
+    }
+
     /// The value of a keyword.
     pub fn keyword(&self, name: &str) -> Option<&PyValue> {
         self.keywords.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
@@ -63,6 +70,8 @@ pub(crate) struct PythonProgram {
     pub defaults: Vec<(String, String)>,
     /// Names of settings of the command line that the program reads, as fields of a parser.
     pub told: Vec<String>,
+    /// Those of `told` that decide which branch of the program runs.
+    pub deciding: Vec<String>,
     /// True if the program asks whether the GPU computes in bf16; the answer is taken to be yes.
     pub asks_bf16: bool,
     /// Modules that are imported.
@@ -73,9 +82,19 @@ impl PythonProgram {
     /// The literal that a value is: a list where all of its items are literals.
     pub fn literal(value: &PyValue) -> Option<Value> {
         match value {
-            PyValue::Literal(value) => Some(value.clone()),
+            PyValue::Literal(value) | PyValue::Told(_, value) => Some(value.clone()),
             PyValue::List(items) => items.iter().map(Self::literal).collect::<Option<_>>().map(Value::List),
             _ => None,
+        }
+    }
+
+    /// The settings of the command line that a value is made of.
+    pub fn told_in(value: &PyValue) -> Vec<String> {
+        match value {
+            PyValue::Told(names, _) => names.clone(),
+            PyValue::List(items) => items.iter().flat_map(Self::told_in).collect(),
+            PyValue::Map(entries) => entries.iter().flat_map(|(_, value)| Self::told_in(value)).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -165,7 +184,7 @@ struct Follower {
     /// Functions of the program, with the names of their parameters.
     functions: BTreeMap<String, Vec<String>>,
     /// Literal arguments of functions that are called exactly once, by the names of function and parameter.
-    called: BTreeMap<(String, String), Value>,
+    called: BTreeMap<(String, String), PyValue>,
 }
 
 /// Reads a program twice: first for the arguments of its functions, which may be called below their definition, then
@@ -278,8 +297,10 @@ impl Follower {
         if words.first() == Some(&"__name__") {
             return BlockState::Runs;
         }
-        match (self.expression(&mut &*words), so_far) {
-            (PyValue::Literal(value), BlockState::Runs) => {
+        let condition = self.expression(&mut &*words);
+        self.program.deciding.extend(PythonProgram::told_in(&condition));
+        match (condition, so_far) {
+            (PyValue::Literal(value) | PyValue::Told(_, value), BlockState::Runs) => {
                 if is_true(&value) {
                     BlockState::Runs
                 } else {
@@ -291,7 +312,7 @@ impl Follower {
     }
 
     /// The literal arguments of the program's functions that are called exactly once.
-    fn arguments(&self) -> BTreeMap<(String, String), Value> {
+    fn arguments(&self) -> BTreeMap<(String, String), PyValue> {
         let mut given = BTreeMap::new();
         for (function, names) in &self.functions {
             let mut calls = self.program.calls.iter().filter(|call| call.name == *function);
@@ -299,7 +320,9 @@ impl Follower {
             let placed = names.iter().cloned().zip(&call.positional);
             let named = call.keywords.iter().map(|(name, value)| (name.clone(), value));
             for (name, value) in placed.chain(named) {
-                given.extend(PythonProgram::literal(value).map(|value| ((function.clone(), name), value)));
+                if PythonProgram::literal(value).is_some() {
+                    given.insert((function.clone(), name), value.clone());
+                }
             }
         }
         given
@@ -319,7 +342,7 @@ impl Follower {
             self.functions.entry(function.clone()).or_default().push((*word).to_owned());
             let given = self.called.get(&(function.clone(), (*word).to_owned())).cloned();
             if let Some(value) = given {
-                self.assign(word, PyValue::Literal(value));
+                self.assign(word, value);
             } else if let Some(at) = assigns(item) {
                 let value = self.expression(&mut &item[at + 1..]);
                 self.assign(word, value);
@@ -349,11 +372,22 @@ impl Follower {
                 let Some(PyValue::Map(entries)) = self.known.get_mut(*name) else { return };
                 entries.push((key[1..].to_owned(), value));
             }
-            // "model, tokenizer = ...": the first of a call's results is the model.
+            // "model, tokenizer = ...": the first of a call's results is the model. A parser of the command line fills
+            // several objects.
             [first, ",", others @ ..] => {
+                let parsed = match &value {
+                    PyValue::Call(place) => self.program.calls.get(*place).filter(|call| call.is_parsed()).cloned(),
+                    _ => None,
+                };
                 self.set(first, value);
                 for other in others.iter().filter(|word| is_path(word)) {
-                    self.assign(other, PyValue::Open((*other).to_owned(), Vec::new()));
+                    let result = if let Some(call) = &parsed {
+                        self.program.calls.push(call.clone());
+                        PyValue::Call(self.program.calls.len() - 1)
+                    } else {
+                        PyValue::Open((*other).to_owned(), Vec::new())
+                    };
+                    self.assign(other, result);
                 }
             }
             _ => {}
@@ -363,6 +397,8 @@ impl Follower {
     /// Assigns to a name, or to an attribute of the result of a call, which becomes a keyword of that call.
     fn set(&mut self, name: &str, value: PyValue) {
         let Some((front, attribute)) = name.split_once('.') else { return self.assign(name, value) };
+        // A branch that may not run decides nothing.
+        let value = if self.under().is_some() { PyValue::Open(name.to_owned(), places(&value)) } else { value };
         if let Some(PyValue::Call(place)) = self.known.get(front)
             && !attribute.contains('.')
             && let Some(call) = self.program.calls.get_mut(*place)
@@ -421,6 +457,7 @@ impl Follower {
             *words = &words[1..];
             let condition = self.sum(words);
             // A comparison is not followed.
+            self.program.deciding.extend(PythonProgram::told_in(&condition));
             let decided = (words.first() == Some(&"else")).then_some(condition);
             while words.first().is_some_and(|word| *word != "else" && !ends(word)) {
                 self.skip(words);
@@ -428,8 +465,13 @@ impl Follower {
             *words = words.get(1..).filter(|_| words.first() == Some(&"else")).unwrap_or(words);
             let other = self.expression(words);
             value = match decided {
-                Some(PyValue::Literal(condition)) if is_true(&condition) => value,
-                Some(PyValue::Literal(_)) => other,
+                Some(PyValue::Literal(condition) | PyValue::Told(_, condition)) => {
+                    if is_true(&condition) {
+                        value
+                    } else {
+                        other
+                    }
+                }
                 _ => self.open(whole, words, first),
             };
         }
@@ -469,7 +511,7 @@ impl Follower {
             *words = &words[1..];
             let other = self.product(words);
             value = match (number(&value), number(&other)) {
-                (Some(a), Some(b)) => literal_number(if operator == "+" { a + b } else { a - b }),
+                (Some(a), Some(b)) => computed(if operator == "+" { a + b } else { a - b }, &[&value, &other]),
                 _ => self.open(whole, words, first),
             };
         }
@@ -486,12 +528,15 @@ impl Follower {
             *words = &words[1 + usize::from(doubled)..];
             let other = self.operand(words);
             value = match (number(&value), number(&other)) {
-                (Some(a), Some(b)) => literal_number(match (operator, doubled) {
-                    ("*", false) => a * b,
-                    ("*", true) => pow(a, b),
-                    (_, false) => a / b,
-                    (_, true) => (a / b).floor(),
-                }),
+                (Some(a), Some(b)) => {
+                    let result = match (operator, doubled) {
+                        ("*", false) => a * b,
+                        ("*", true) => pow(a, b),
+                        (_, false) => a / b,
+                        (_, true) => (a / b).floor(),
+                    };
+                    computed(result, &[&value, &other])
+                }
                 _ => self.open(whole, words, first),
             };
         }
@@ -528,10 +573,11 @@ impl Follower {
             }
             value = self.open(whole, words, first);
         }
-        match (minus, not, value) {
-            (false, false, value) => value,
-            (true, false, PyValue::Literal(Value::Number(number))) => literal_number(-number),
-            (false, true, PyValue::Literal(value)) => PyValue::Literal(Value::Bool(!is_true(&value))),
+        let literal = PythonProgram::literal(&value);
+        match (minus, not, literal) {
+            (false, false, _) => value,
+            (true, false, Some(Value::Number(number))) => computed(-number, &[&value]),
+            (false, true, Some(literal)) => made(Value::Bool(!is_true(&literal)), &[&value]),
             _ => self.open(whole, words, first),
         }
     }
@@ -628,7 +674,12 @@ impl Follower {
             self.argument(&positional, &keywords);
         }
         let under = self.under();
-        self.program.calls.push(PyCall { name: name.to_owned(), positional, keywords, under });
+        let mut call = PyCall { name: name.to_owned(), positional, keywords, under };
+        if call.is_parsed() {
+            // What a parser fills has the attributes that the program sets on it, and none of the call's keywords.
+            call.keywords.clear();
+        }
+        self.program.calls.push(call);
         PyValue::Call(self.program.calls.len() - 1)
     }
 
@@ -676,7 +727,7 @@ impl Follower {
             Some(value) => value,
             None if said().is_some() => {
                 self.program.told.push(attribute.to_owned());
-                said().map_or_else(open, PyValue::Literal)
+                said().map_or_else(open, |value| PyValue::Told(vec![attribute.to_owned()], value))
             }
             None => match field() {
                 Some(value) => {
@@ -737,13 +788,21 @@ fn text(first: &str, words: &mut &[&str], formatted: bool) -> PyValue {
 
 fn number(value: &PyValue) -> Option<f64> {
     match value {
-        PyValue::Literal(Value::Number(number)) => Some(*number),
+        PyValue::Literal(Value::Number(number)) | PyValue::Told(_, Value::Number(number)) => Some(*number),
         _ => None,
     }
 }
 
-fn literal_number(number: f64) -> PyValue {
-    PyValue::Literal(if number.is_finite() { Value::Number(number) } else { Value::Null })
+fn computed(number: f64, of: &[&PyValue]) -> PyValue {
+    made(if number.is_finite() { Value::Number(number) } else { Value::Null }, of)
+}
+
+/// A literal that is made of others, and of the settings of the command line that those are made of.
+fn made(value: Value, of: &[&PyValue]) -> PyValue {
+    let mut names: Vec<String> = of.iter().flat_map(|one| PythonProgram::told_in(one)).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() { PyValue::Literal(value) } else { PyValue::Told(names, value) }
 }
 
 fn is_true(value: &Value) -> bool {
