@@ -511,3 +511,25 @@ fn types_of_moments_are_read_by_either_name() {
     let read = import(&command("int4"));
     assert!(read.unread.iter().any(|one| one.name == "--exp-avg-dtype"), "{:?}", read.unread);
 }
+
+/// allenai/open-instruct e6c3044 `configs/train_configs/dpo/final_best_70b_dpo_config.yaml` switches adapters off by
+/// name; `scripts/dpo_train_with_accelerate_config.sh` and `scripts/finetune_lora_with_accelerate_config.sh` start such
+/// files by DeepSpeed with stage 3. Of other files who shards is open, and said.
+#[test]
+fn a_file_without_its_launcher_says_what_shards_the_states() {
+    let file = "model_name_or_path: meta-llama/Llama-3.1-70B\nuse_slow_tokenizer: true\nmax_seq_length: 2048\n\
+        per_device_train_batch_size: 1\ngradient_accumulation_steps: 2\nwith_tracking: true\nloss_type: dpo_norm\n";
+    let off = import(&format!("{file}use_lora: false\n"));
+    expect(&off, &[("zero", &says(&import(file), "zero"))]);
+    expect(&off, &[("zero", "3")]);
+    assert!(assumed(&off).contains("ZeRO stage 3"), "{}", assumed(&off));
+    let on = import(&format!("{file}use_lora: true\n"));
+    expect(&on, &[("zero", "3")]);
+    // Another program's file of adapters.
+    let other = import(
+        "model_name_or_path: meta-llama/Llama-3.1-8B\nuse_peft: true\nmax_length: 2048\n\
+        per_device_train_batch_size: 1\n",
+    );
+    expect(&other, &[("zero", "0")]);
+    assert!(assumed(&other).contains("nothing shards the states"), "{}", assumed(&other));
+}

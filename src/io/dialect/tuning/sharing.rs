@@ -2,6 +2,7 @@
 //!
 //! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
 
+use crate::dialect::is_off;
 use crate::dialect::rows::prelude::*;
 
 /// The library that shards the states.
@@ -115,23 +116,38 @@ pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sha
 /// Source: huggingface/open-r1 1416fa0 `README.md`, alignment-handbook 925acdf `scripts/README.md` (`accelerate launch
 /// --config_file recipes/accelerate_configs/zero3.yaml`, where the recipe says nothing of shards).
 fn by_unknown_launcher(reader: &mut SettingsReader) -> Sharing {
+    const SHARDED: &str = "the launcher shards the states";
+    const UNSHARDED: &str = "nothing shards the states: a file of the launcher that does is not here";
     const LAUNCHED: [&str; 7] =
         ["gpus", "nproc_per_node", "num_processes", "nnodes", "num_machines", "distributed_type", "ray_num_workers"];
     let word = |name| reader.last(name).and_then(Value::text).unwrap_or_default();
+    let is_on = |name: &&str| reader.last(name).is_some_and(|value| !is_off(value));
     let adapts = ["lora", "oft", "freeze"].contains(&word("finetuning_type"))
-        || ["adapter", "use_peft", "use_lora", "lora_enable", "lora_r"].iter().any(|name| reader.has(name));
-    if adapts || reader.run.gpus == 1 || LAUNCHED.iter().any(|name| reader.has(name)) {
+        || ["adapter", "use_peft", "use_lora", "lora_enable", "lora_r"].iter().any(is_on);
+    if reader.run.gpus == 1 || LAUNCHED.iter().any(|name| reader.has(name)) {
+        return Sharing::Nobody;
+    }
+    // allenai/open-instruct e6c3044 `scripts/finetune_with_accelerate_config.sh`, and those of DPO, LoRA and QLoRA.
+    let of_instruct = ["with_tracking", "use_slow_tokenizer"].iter().all(|name| reader.has(name));
+    if of_instruct && reader.choose(SHARDED, true) {
+        reader.assume("ZeRO stage 3 by DeepSpeed, as open-instruct's own commands start its files");
+        reader.set("zero", 3);
+        reduces_each(reader);
+        return Sharing::DeepSpeed;
+    }
+    if adapts || of_instruct {
+        reader.assume(UNSHARDED);
         return Sharing::Nobody;
     }
     let states = reader.run.model.resolve().map_or(0.0, |model| 16.0 * model.elements().total() as f64);
     let fits = reader.run.gpu.resolve().is_ok_and(|gpu| states < gpu.memory.0);
     let fewer = ["pure_bf16", "use_galore", "use_apollo", "use_badam"].iter().any(|name| reader.has(name));
-    if reader.choose("the launcher shards the states", !fits && !fewer) {
+    if reader.choose(SHARDED, !fits && !fewer) {
         reader.assume("ZeRO stage 3 by FSDP, as the launcher's own file has it");
         reader.set("zero", 3);
         return Sharing::Fsdp;
     }
-    reader.assume("nothing shards the states: a file of the launcher that does is not here");
+    reader.assume(UNSHARDED);
     Sharing::Nobody
 }
 
