@@ -533,3 +533,28 @@ fn a_file_without_its_launcher_says_what_shards_the_states() {
     expect(&other, &[("zero", "0")]);
     assert!(assumed(&other).contains("nothing shards the states"), "{}", assumed(&other));
 }
+
+/// Megatron-LM core_r0.12.0 `megatron/training/tokenizer/tokenizer.py` (`_Llama2Tokenizer`): the vocabulary is that of
+/// the file, whoever trained it. In the form of llm-jp/scripts 0a70387 `pretrain/scripts/v4-training`.
+#[test]
+fn the_file_of_a_tokenizer_decides_its_vocabulary() {
+    let command = |file: &str| {
+        let sizes = "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 \
+            --group-query-attention --num-query-groups 8 --seq-length 8192 --max-position-embeddings 8192 \
+            --position-embedding-type rope --untie-embeddings-and-output-weights --swiglu --normalization RMSNorm \
+            --disable-bias-linear --hidden-dropout 0.0 --attention-dropout 0.0 --micro-batch-size 1 \
+            --global-batch-size 64 --bf16";
+        format!(
+            "torchrun --nproc_per_node 8 pretrain_gpt.py {sizes} --tokenizer-type Llama2Tokenizer \
+            --tokenizer-model {file}"
+        )
+    };
+    let another = import(&command("models/ver3.0/llm-jp-tokenizer-100k.ver3.0b1.model"));
+    expect(&another, &[("model.vocab", "32000")]);
+    assert!(!another.model.sure && another.model.id.is_empty(), "{:?}", another.model);
+    assert!(assumed(&another).contains("the file models/ver3.0/llm-jp"), "{}", assumed(&another));
+    assert!(!assumed(&another).contains("Mistral"), "{}", assumed(&another));
+    let own = import(&command("llama2/tokenizer.model"));
+    expect(&own, &[("model.vocab", "32000")]);
+    assert!(own.model.sure, "{:?}", own.model);
+}

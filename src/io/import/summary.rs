@@ -120,7 +120,7 @@ fn trust(meaning: &Meaning, is_out: bool) -> Node {
             ("warn", "▲ Everything that may matter is read: it is this run that is out of memory")
         }
         (_, 0) if !open && meaning.model.sure => ("good", "✓ Trust it: everything that may matter is read"),
-        _ if open || meaning.unread.iter().any(Unread::could_change_memory) => {
+        _ if open || !meaning.model.sure || meaning.unread.iter().any(Unread::could_change_memory) => {
             ("warn", "▲ Trust the layout, not yet memory and step: settings that are not read may change them")
         }
         _ => ("warn", "▲ Trust layout and memory, not yet the step: what is not read may change it"),

@@ -6,6 +6,7 @@ use super::release::Release;
 use crate::config::passed::{FLAGS, VALUES, is_plain};
 use crate::dialect::rows::hub;
 use crate::dialect::rows::prelude::*;
+use crate::dialect::text::words::is_open;
 use shardscope_core::message::Message;
 use shardscope_core::model::{Architecture, Biases, Norm, QkNorm};
 use shardscope_core::run::presets;
@@ -98,15 +99,37 @@ const GPT_2: u64 = 50_257;
 /// section 2.2.
 const LLAMA_2: u64 = 32_000;
 
-/// The vocabulary that the kind of the tokenizer decides, with the words of it; none of a kind of many tokenizers.
-fn of_tokenizer_kind(reader: &SettingsReader) -> Option<(u64, Message)> {
+/// The vocabulary that the kind of the tokenizer decides, with the words of it and whether it is sure; none of a kind
+/// of many tokenizers.
+fn of_tokenizer_kind(reader: &SettingsReader) -> Option<(u64, Message, bool)> {
     if is_of_gpt_2(reader) {
-        return Some((GPT_2, t!("vocabulary {vocab}: that of GPT-2's tokenizer", vocab = GPT_2)));
+        return Some((GPT_2, t!("vocabulary {vocab}: that of GPT-2's tokenizer", vocab = GPT_2), true));
     }
-    let kind = reader.last("--tokenizer-type").and_then(Value::text)?;
     // Megatron-LM d98e8a6 `megatron/training/arguments.py`, `--tokenizer-type`.
-    (kind == "Llama2Tokenizer")
-        .then(|| (LLAMA_2, t!("vocabulary {vocab}: that of Llama 2's tokenizer, which is named", vocab = LLAMA_2)))
+    if reader.last("--tokenizer-type").and_then(Value::text)? != "Llama2Tokenizer" {
+        return None;
+    }
+    let vocab = LLAMA_2;
+    // Its size is that of the file, whoever trained it: Megatron-LM core_r0.12.0
+    // `megatron/training/tokenizer/tokenizer.py` (`_Llama2Tokenizer`, `vocab_size`). Meta's file is `tokenizer.model`.
+    let file = reader.last("--tokenizer-model").and_then(Value::text).filter(|file| !is_open(file));
+    let is_another = |file: &&str| {
+        let last = file.rsplit('/').next().unwrap_or_default();
+        last != "tokenizer.model" && !last.to_ascii_lowercase().contains("llama")
+    };
+    Some(match file.filter(is_another) {
+        Some(file) => {
+            let file = file.to_owned();
+            let words = t!(
+                "vocabulary {vocab}: that of Llama 2's tokenizer, whose kind is named; the file {file} decides it, \
+                    which is not here: set the vocabulary",
+                vocab,
+                file
+            );
+            (vocab, words, false)
+        }
+        None => (vocab, t!("vocabulary {vocab}: that of Llama 2's tokenizer, which is named", vocab), true),
+    })
 }
 
 /// True where a text takes GPT-2's tokenizer: by its name, or by files of words and merges without another's name.
@@ -128,8 +151,9 @@ fn vocabulary(reader: &mut SettingsReader, tokenizer: Option<&'static str>, pres
         if is_padded {
             return Some(vocab);
         }
-        if let Some((vocab, words)) = of_tokenizer_kind(reader).filter(|_| preset.is_none()) {
+        if let Some((vocab, words, is_sure)) = of_tokenizer_kind(reader).filter(|_| preset.is_none()) {
             reader.assume(words);
+            reader.doubted |= !is_sure;
             return Some(vocab);
         }
         if let Some(preset) = preset {

@@ -88,6 +88,8 @@ pub struct SettingsReader {
     pub(crate) moot: Vec<(String, &'static str)>,
     /// By what the model is known, and whether that leaves no doubt.
     pub(crate) model_by: (ModelBy, bool),
+    /// True if a size of the model is a guess: which model it is stays open.
+    pub(crate) doubted: bool,
     /// GPUs that a comment of the text speaks of, with its words.
     pub(crate) commented: Option<(u64, String)>,
 }
@@ -112,6 +114,7 @@ impl SettingsReader {
             absent: Vec::new(),
             moot: Vec::new(),
             model_by: (ModelBy::Page, false),
+            doubted: false,
             commented: None,
         }
     }
@@ -346,11 +349,26 @@ impl SettingsReader {
             }
             other => {
                 let (place, name) = self.place(name);
-                let message = t!("{name} takes a number, this is {kind}", name, kind = other.kind());
+                let message = match self.variable_of(&other) {
+                    Some((variable, text)) => {
+                        t!("{name} takes a number: set {variable}, which the text sets to {text}", name, variable, text)
+                    }
+                    None => t!("{name} takes a number, this is {kind}", name, kind = other.kind()),
+                };
                 self.errors.push(Issue::error(&place, message));
                 None
             }
         }
+    }
+
+    /// The variable of the text whose value a setting has, and that value, where it is a text.
+    fn variable_of(&self, value: &Value) -> Option<(String, String)> {
+        let text = value.text().filter(|text| !text.is_empty())?;
+        let of_shell = |entry: &&Entry| entry.text().is_some_and(|name| name.starts_with('$')) && entry.value == *value;
+        let mut named = self.entries.iter().filter(of_shell).filter_map(Entry::text);
+        let variable = named.next()?;
+        // Of several with this value none is known to be meant.
+        named.all(|other| other == variable).then(|| (variable.trim_start_matches('$').to_owned(), text.to_owned()))
     }
 
     pub fn count(&mut self, name: &str, what: &'static str) -> Option<u64> {
@@ -458,12 +476,12 @@ impl SettingsReader {
 
     /// Takes a model: the Run's own where it is that, else the preset that it is, else its shapes.
     pub fn model(&mut self, parts: ModelParts) {
-        self.model_by = (ModelBy::Shape, true);
+        self.model_by = (ModelBy::Shape, !self.doubted);
         let arguments = parts.arguments.clone();
         let model = Based { base: None, parts };
         match model.resolve() {
             Ok(shapes) if self.run.model.resolve().as_ref() == Ok(&shapes) => {}
-            Ok(shapes) => self.run.model = named(&shapes).unwrap_or(model),
+            Ok(shapes) => self.run.model = named(&shapes).filter(|_| !self.doubted).unwrap_or(model),
             // One that can be mended is taken as it is, and mended where the Run is shown.
             Err(issues) if issues.iter().all(|issue| issue.fix.is_some()) => self.run.model = model,
             Err(issues) => self.errors.extend(issues),
