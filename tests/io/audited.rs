@@ -558,3 +558,53 @@ fn the_file_of_a_tokenizer_decides_its_vocabulary() {
     expect(&own, &[("model.vocab", "32000")]);
     assert!(own.model.sure, "{:?}", own.model);
 }
+
+/// Bash's manual, Shell Parameters: `X="${X} more"` appends, as `X+=" more"` does. In the form of llm-jp/scripts
+/// 0a70387 `pretrain/scripts/v3-172b-exp2-sakura/train.sh`, whose list of data has 112 lines.
+#[test]
+fn a_list_that_grows_line_by_line_is_read() {
+    let path = "/data/llm-jp-corpus/v3.0.0/tokenized/sample/ja_common_crawl_dedup_text_document_part_number";
+    let lines = |count: usize| {
+        let line = |at| format!("DATA=\"${{DATA}} 1234567890 {path}_{at}\"\n");
+        (0..count).map(line).collect::<String>()
+    };
+    let script = |count| format!("DATA=\"\"\n{}torchrun {MEGATRON} --data-path ${{DATA}}\n", lines(count));
+    expect(&import(&script(300)), &[("tp", "2"), ("global_batch", "64")]);
+    // Doubling is no list.
+    let doubled = "X=\"${X}${X}\"\n".repeat(60);
+    let issues = read(&format!("X=a\n{doubled}torchrun {MEGATRON} $X\n"), &Run::default()).unwrap_err();
+    assert!(format!("{issues:?}").contains("more text"), "{issues:?}");
+}
+
+/// Slurm's `srun(1)`: it starts what is given, a tool too. In the form of LLM360/Reasoning360 1315834
+/// `scripts/train/example_multinode_rl_qwen2.5_32b_base_fsdp.sh`.
+#[test]
+fn a_tool_on_every_node_is_no_training_and_a_folder_may_be_unknown() {
+    let script = "#SBATCH --nodes=4\nworker_num=$SLURM_NNODES\nmodel=Qwen/Qwen2.5-32B\n\
+        srun --nodes=$worker_num --ntasks-per-node=1 ${BIN_PATH}ray stop\n\
+        srun --nodes=$worker_num --ntasks-per-node=1 rm -rf /tmp/ray/ray_current_cluster\n\
+        srun --nodes=1 --ntasks=1 -w \"$head\" ${BIN_PATH}ray start --head --num-gpus 8 --block &\n\
+        \"${BIN_PATH}python\" -m recipe.dapo.main_dapo actor_rollout_ref.model.path=$model data.train_batch_size=512 \
+        trainer.n_gpus_per_node=8 trainer.nnodes=$worker_num\n";
+    let read = import(script);
+    assert!(read.format.to_string().contains("verl"), "{}", read.format);
+    expect(&read, &[("gpus", "32")]);
+    assert_eq!(read.model.id, "qwen2.5-32b");
+}
+
+/// In the form of aws-samples/awsome-distributed-training 7217859 `3.test_cases/pytorch/trl/grpo/train.sbatch`: the
+/// command stands in two variables, and the server of the rollouts is started last (`trl vllm-serve`).
+#[test]
+fn a_server_of_rollouts_is_no_training() {
+    let program = "from trl import GRPOConfig, GRPOTrainer\ntrainer = GRPOTrainer(model='Qwen/Qwen2.5-7B', \
+        args=GRPOConfig(per_device_train_batch_size=4, num_generations=8, bf16=True, use_vllm=True), \
+        reward_funcs=[])\n";
+    let script = "#SBATCH --nodes=9\nNODES=$((SLURM_NNODES - 1))\nLAUNCHER=\"accelerate launch \\\n    \
+        --num_processes $((NODES * 8)) \\\n    --num_machines ${NODES} --machine_rank \\$SLURM_NODEID \"\n\
+        CMD=\"/grpo/train.py --vllm_server_host $HOST\"\n\
+        srun -l --nodes=$NODES --ntasks=$NODES bash -c \"$LAUNCHER $CMD\" &\n\
+        srun -l --nodes=1 --ntasks=1 trl vllm-serve --model Qwen/Qwen2.5-7B --tensor_parallel_size 4 &\nwait\n";
+    let given = Given { files: vec![("train.py".to_owned(), program.to_owned())], ..Given::default() };
+    let read = shardscope::io::import::read_given(script, &Run::default(), &given).unwrap();
+    expect(&read, &[("gpus", "64"), ("micro_batch", "4"), ("rl.algorithm", "grpo")]);
+}

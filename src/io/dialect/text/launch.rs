@@ -6,7 +6,7 @@
 //! `torchtune/_cli/run.py`).
 
 use crate::dialect::SettingEntries;
-use crate::dialect::text::shell::Started;
+use crate::dialect::text::shell::{NOTHING, Started};
 use crate::dialect::text::slurm;
 use crate::dialect::text::words::{Script, is_extra, is_open, is_override};
 use shardscope_core::run::Value;
@@ -51,7 +51,7 @@ const STARTERS: [&str; 11] = [
 ];
 
 /// Parts of a program's name that does something else than train.
-const OTHER_WORK: [&str; 22] = [
+const OTHER_WORK: [&str; 23] = [
     "convert",
     "preprocess",
     "download",
@@ -73,6 +73,7 @@ const OTHER_WORK: [&str; 22] = [
     "lm_eval",
     "tokenize",
     "vllm",
+    "vllm-serve",
     "sglang",
 ];
 
@@ -102,6 +103,9 @@ fn weight(words: &[String]) -> u8 {
     if words.windows(2).any(|pair| name(&pair[0]) == "ray" && (pair[1] == "start" || pair[1] == "stop")) {
         return 0;
     }
+    if starts_tool(words) {
+        return 0;
+    }
     let launches = words.iter().enumerate().any(|(at, word)| {
         LAUNCHERS.iter().any(|(launcher, tasks)| {
             let is = name(word) == *launcher || *launcher == "python" && name(word).starts_with("python");
@@ -113,6 +117,24 @@ fn weight(words: &[String]) -> u8 {
         (_, 0) => 1,
         (_, _) => 2,
     }
+}
+
+/// True of a launcher of processes that starts a tool on each node, `srun --nodes 2 rm -rf cache`.
+fn starts_tool(words: &[String]) -> bool {
+    const STARTS: [&str; 3] = ["srun", "mpirun", "mpiexec"];
+    const DOES: [&str; 3] = ["ray", "sudo", "conda"];
+    let name = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let Some((first, rest)) = words.split_first() else { return false };
+    if !STARTS.contains(&&*name(first)) {
+        return false;
+    }
+    // An option's value may have the name of a tool: what starts a program behind it is none.
+    let tool = rest.iter().position(|word| NOTHING.contains(&word.as_str()) && !DOES.contains(&word.as_str()));
+    let is_program = |word: &String| {
+        let name = name(word);
+        name.ends_with(".py") || name.starts_with("python") || LAUNCHERS.iter().any(|(launcher, _)| *launcher == name)
+    };
+    tool.is_some() && !rest.iter().any(is_program)
 }
 
 /// The commands that say the training.

@@ -4,7 +4,7 @@
 use crate::dialect::text::shell::conditions::is_test;
 use crate::dialect::text::shell::parser::{assigned, is_name};
 use crate::dialect::text::shell::run::{NOTHING, shortened};
-use crate::dialect::text::shell::state::{Flow, MAX_KEPT, Shell, Text, Truth, Value};
+use crate::dialect::text::shell::state::{CLOSE, Flow, MAX_KEPT, OPEN, Shell, Text, Truth, Value};
 use crate::dialect::text::shell::tree::{Assign, Word};
 use crate::dialect::text::shell::{MissingFile, Started};
 use std::collections::BTreeMap;
@@ -14,6 +14,35 @@ use std::rc::Rc;
 const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "sbatch"];
 /// Programs whose own arguments say nothing of what they start.
 const BOXES: [&str; 6] = ["docker", "podman", "ssh", "kubectl", "singularity", "apptainer"];
+
+/// Programs that may stand behind a folder which is not known: `${BIN}python`.
+const PROGRAMS: [&str; 14] = [
+    "accelerate",
+    "bash",
+    "deepspeed",
+    "mpiexec",
+    "mpirun",
+    "pip",
+    "python",
+    "python3",
+    "ray",
+    "sbatch",
+    "sh",
+    "srun",
+    "torchrun",
+    "trl",
+];
+
+/// The program of a word that begins with what is not known, where that can only be its folder.
+fn program_in(word: &Text) -> Option<&str> {
+    let (_, rest) = word.text.strip_prefix(OPEN)?.split_once(CLOSE)?;
+    PROGRAMS.into_iter().find(|name| *name == rest)
+}
+
+/// The program that a word names, without its folder.
+fn program_name(word: &Text) -> &str {
+    program_in(word).unwrap_or_else(|| word.text.rsplit('/').next().unwrap_or_default())
+}
 
 impl Shell<'_> {
     pub fn simple(&mut self, assigns: &[Assign], words: &[Word], line: u64, piped: bool) -> Flow {
@@ -276,14 +305,14 @@ impl Shell<'_> {
         if self.substituted > 0 || is_tool && !self.before.is_empty() {
             return Flow::Next;
         }
-        let shell = values.iter().position(|word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default()));
+        let shell = values.iter().position(|word| SHELLS.contains(&program_name(word)));
         if let Some(at) = shell
             && let Some(flow) = self.within(values, at, line, piped)
         {
             return flow;
         }
         let mut words = self.before.clone();
-        words.extend(values.iter().map(Text::shown));
+        words.extend(values.iter().map(|word| program_in(word).map_or_else(|| word.shown(), str::to_owned)));
         let size = words.iter().map(String::len).sum();
         if self.started.len() < MAX_KEPT && self.spend(size) {
             let set = self.set.len();

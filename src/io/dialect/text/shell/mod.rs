@@ -15,6 +15,7 @@ mod state;
 mod tree;
 
 pub(crate) use parser::{Fault, is_name};
+pub(super) use run::NOTHING;
 use serde::Serialize;
 use state::{Shell, Text, Value, clean};
 use std::collections::BTreeMap;

@@ -20,6 +20,8 @@ pub(super) const MAX_NESTED: u32 = 64;
 pub(crate) struct Fault {
     pub line: u64,
     pub what: Message,
+    /// It is a shell's, and more than is run here.
+    pub is_limit: bool,
 }
 
 /// The statements of `text`, whose first line has the number `first`; those before the first fault where there is one.
@@ -106,7 +108,7 @@ impl<'a> Parser<'a> {
     fn fail(&mut self, what: Message) {
         if self.fault.is_none() {
             let line = self.line();
-            self.fault = Some(Fault { line, what });
+            self.fault = Some(Fault { line, what, is_limit: false });
         }
         self.at = self.text.len();
     }
@@ -117,7 +119,7 @@ impl<'a> Parser<'a> {
 
     fn fail_at(&mut self, line: u64, what: Message) {
         if self.fault.is_none() {
-            self.fault = Some(Fault { line, what });
+            self.fault = Some(Fault { line, what, is_limit: false });
         }
         self.at = self.text.len();
     }

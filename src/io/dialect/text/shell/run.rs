@@ -20,7 +20,7 @@ impl Shell<'_> {
             let (list, fault) = parse(text, line);
             let flow = self.list(&list);
             if let Some(fault) = fault {
-                self.fail(fault.line, fault.what);
+                self.fail(fault);
             }
             flow
         } else {
@@ -456,10 +456,15 @@ impl Shell<'_> {
         }
         match (&assign.value, assign.at) {
             (Given::One(raw), None) => {
-                let mut value = self.value(raw);
-                if assign.adds {
+                let is_text = matches!(self.variables.get(name), Some(Value::One(_)));
+                let more = appended(raw, name).filter(|_| !assign.adds && is_text);
+                let mut value = self.value(more.as_deref().unwrap_or(raw));
+                let mut size = value.text.len();
+                if assign.adds || more.is_some() {
                     value = match self.variables.get(name) {
                         Some(Value::One(before)) => {
+                            // A list that grows line by line is put in many times, and each time only copied.
+                            size += before.text.len() / COPIED;
                             let mut all = before.clone();
                             all.push(&value);
                             all
@@ -469,7 +474,7 @@ impl Shell<'_> {
                     };
                 }
                 self.remember(name, &value.shown());
-                if self.spend(value.text.len()) {
+                if self.spend(size) {
                     self.write(name, Value::One(value));
                 }
             }
@@ -545,7 +550,7 @@ impl Shell<'_> {
 }
 
 /// Programs that change nothing of a training.
-pub(super) const NOTHING: &[&str] = &[
+pub(in crate::dialect::text) const NOTHING: &[&str] = &[
     "echo",
     "printf",
     "mkdir",
@@ -601,6 +606,25 @@ pub(super) const NOTHING: &[&str] = &[
     "[",
     "test",
 ];
+
+/// Letters of a value that cost as much as one that is put in anew, where more is added to the value.
+const COPIED: usize = 16;
+
+/// What `raw` adds to the variable `name`, of which it begins with the value: ` more` of `"${NAME} more"`.
+fn appended(raw: &str, name: &str) -> Option<String> {
+    let (quote, rest) = match raw.strip_prefix('"') {
+        Some(rest) => ("\"", rest),
+        None => ("", raw),
+    };
+    let rest = rest.strip_prefix('$')?;
+    let braced = rest.strip_prefix('{').and_then(|rest| rest.strip_prefix(name)?.strip_prefix('}'));
+    let bare = || {
+        let rest = rest.strip_prefix(name)?;
+        (!rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')).then_some(rest)
+    };
+    let rest = braced.or_else(bare)?;
+    Some(format!("{quote}{rest}"))
+}
 
 /// A condition as a request names it: one line of at most so many letters.
 pub(super) fn shortened(text: &str) -> String {

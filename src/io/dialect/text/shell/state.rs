@@ -213,7 +213,7 @@ impl<'g> Shell<'g> {
     pub fn step(&mut self, line: u64) -> bool {
         self.steps = self.steps.saturating_sub(1);
         if self.steps == 0 {
-            self.fail(line, "the script runs more commands than are run here: its loops may have no end".into());
+            self.end(line, "the script runs more commands than are run here: its loops may have no end".into());
         }
         self.fault.is_none()
     }
@@ -222,7 +222,7 @@ impl<'g> Shell<'g> {
     pub fn spend(&mut self, bytes: usize) -> bool {
         let Some(left) = self.left.checked_sub(bytes) else {
             self.left = 0;
-            self.fail(0, "the variables of the script hold more text than is put in here".into());
+            self.end(0, "the variables of the script hold more text than is put in here".into());
             return false;
         };
         self.left = left;
@@ -233,14 +233,19 @@ impl<'g> Shell<'g> {
     pub fn enter(&mut self, line: u64) -> bool {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            self.fail(line, "functions, files or statements stand within each other too deep".into());
+            self.end(line, "functions, files or statements stand within each other too deep".into());
         }
         self.fault.is_none()
     }
 
-    pub fn fail(&mut self, line: u64, what: Message) {
+    /// Ends the run at a limit of what is run here.
+    fn end(&mut self, line: u64, what: Message) {
+        self.fail(Fault { line, what, is_limit: true });
+    }
+
+    pub fn fail(&mut self, fault: Fault) {
         if self.fault.is_none() {
-            self.fault = Some(Fault { line: self.fixed_line.unwrap_or(line), what });
+            self.fault = Some(Fault { line: self.fixed_line.unwrap_or(fault.line), ..fault });
         }
     }
 
