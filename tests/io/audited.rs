@@ -608,3 +608,26 @@ fn a_server_of_rollouts_is_no_training() {
     let read = shardscope::io::import::read_given(script, &Run::default(), &given).unwrap();
     expect(&read, &[("gpus", "64"), ("micro_batch", "4"), ("rl.algorithm", "grpo")]);
 }
+
+/// arcee-ai/NeMo-RL 0be5512 `nemo_rl/models/policy/dtensor_v2/v2_policy_worker.py` takes the degrees and the
+/// recomputation from its second section, where that is enabled.
+#[test]
+fn a_section_counts_where_its_switch_is_on() {
+    let file = |on: &str| {
+        format!(
+            "policy:\n  model_name: Qwen/Qwen3-30B-A3B\n  train_global_batch_size: 8\n  train_micro_batch_size: 2\n  \
+             max_total_sequence_length: 512\n  precision: bfloat16\n  dtensor_cfg:\n    enabled: false\n  \
+             dtensor_v2_cfg:\n    enabled: {on}\n    activation_checkpointing: true\n    tensor_parallel_size: 2\n    \
+             expert_parallel_size: 8\ncluster:\n  gpus_per_node: 8\n  num_nodes: 1\n"
+        )
+    };
+    let read = import(&file("true"));
+    expect(&read, &[("recompute", "full"), ("tp", "2")]);
+    assert!(!assumed(&read).contains("activation_checkpoint"), "{}", assumed(&read));
+    let names = |read: &Meaning, name: &str| read.unread.iter().any(|one| one.name.ends_with(name));
+    assert!(names(&read, "dtensor_v2_cfg.expert_parallel_size"), "{:?} {:?}", read.unread, read.ignored);
+    let off = import(&file("false"));
+    expect(&off, &[("recompute", "none"), ("tp", "1")]);
+    let why = off.ignored.iter().map(ToString::to_string).find(|why| why.contains("v2_cfg.activation_checkpointing"));
+    assert!(why.is_some_and(|why| why.contains("switched off")), "{:?}", off.ignored);
+}

@@ -9,7 +9,9 @@ use super::on_megatron::{
     NEMO_RL_TOGETHER, VERL_BUDGET, VERL_MICRO_OF_SHARDS, tuning_budget, tuning_together, verl_together,
 };
 use super::source::Settings;
-use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, otherwise, row, when};
+use super::table::{
+    GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, by_where, otherwise, row, row_where, when,
+};
 use super::values::{
     ADAPTED, DYNAMIC, LENGTHS, cache_precision, engine, engine_of_verl, engine_precision, estimator, forced, leaves,
     on, preferred, prompts, rank, reference, sequence, stage, tunes, whole_node,
@@ -241,6 +243,9 @@ pub(super) static PRIMUS: Program = Program {
     says: super::table::FILES_OF_PRIMUS,
 };
 
+/// The switch of the second section of `DTensor` in arcee-ai/NeMo-RL.
+const V2: &str = "policy.dtensor_v2_cfg.enabled";
+
 pub(super) static NEMO_RL: Program = Program {
     name: "NeMo-RL",
     is: |s| {
@@ -265,6 +270,12 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.dtensor_cfg.sequence_parallel", "parallelism.enable_sequence_parallel"),
         by("policy.dtensor_cfg.activation_checkpointing", checkpoint),
         when("policy.dtensor_cfg.cpu_offload", OFFLOAD),
+        // A section of arcee-ai/NeMo-RL 0be5512 `nemo_rl/models/policy/dtensor_v2/v2_policy_worker.py`, whose experts
+        // have a dimension of the mesh of their own: that degree is not read.
+        row_where("policy.dtensor_v2_cfg.tensor_parallel_size", TP, V2),
+        row_where("policy.dtensor_v2_cfg.context_parallel_size", CP, V2),
+        row_where("policy.dtensor_v2_cfg.sequence_parallel", "parallelism.enable_sequence_parallel", V2),
+        by_where("policy.dtensor_v2_cfg.activation_checkpointing", checkpoint, V2),
         when("policy.dtensor_cfg.lora_cfg.enabled", ADAPTED),
         row("policy.dtensor_cfg.lora_cfg.dim", "peft.rank"),
         by("policy.optimizer.name", optimizer),

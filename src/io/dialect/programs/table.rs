@@ -52,6 +52,9 @@ pub(super) enum As {
     OnBeside(&'static [(&'static str, &'static str)], &'static str),
     /// The setting of the base has this value unless the text has a setting of this name.
     Without(&'static str),
+    /// As [`Self::Same`] and [`Self::By`], where the switch of this name is on.
+    Where(&'static str),
+    ByWhere(fn(&Value) -> SettingEntries, &'static str),
 }
 
 /// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say
@@ -88,6 +91,19 @@ pub(super) const fn by(from: &'static str, make: fn(&Value) -> SettingEntries) -
 }
 pub(super) const fn when(from: &'static str, set: &'static [(&'static str, &'static str)]) -> SettingRow {
     SettingRow(from, "", As::On(set))
+}
+
+/// A setting of a section that counts where its own `switch` is on.
+pub(super) const fn row_where(from: &'static str, to: &'static str, switch: &'static str) -> SettingRow {
+    SettingRow(from, to, As::Where(switch))
+}
+/// As [`row_where`], for settings that are made from the value.
+pub(super) const fn by_where(
+    from: &'static str,
+    make: fn(&Value) -> SettingEntries,
+    switch: &'static str,
+) -> SettingRow {
+    SettingRow(from, "", As::ByWhere(make, switch))
 }
 
 /// A switch that says nothing where `other` is on.
@@ -128,9 +144,14 @@ impl Program {
                 Some((SettingRow(_, _, As::Without(other)), _)) if settings.get(other).is_some() => {
                     out.push((origin, format!("?{name}"), value.clone()));
                 }
-                Some((SettingRow(_, _, how @ (As::By(_) | As::On(_) | As::OnBeside(..))), _)) => {
+                Some((SettingRow(_, _, As::Where(switch) | As::ByWhere(_, switch)), _))
+                    if settings.number(switch) != Some(1.0) =>
+                {
+                    out.push((origin, format!("?{name}"), value.clone()));
+                }
+                Some((SettingRow(_, _, how @ (As::ByWhere(..) | As::By(_) | As::On(_) | As::OnBeside(..))), _)) => {
                     let made = match how {
-                        As::By(make) => make(value),
+                        As::By(make) | As::ByWhere(make, _) => make(value),
                         As::On(set) if on(value) => entries(set),
                         As::OnBeside(set, other) if on(value) && settings.number(other).unwrap_or(0.0) > 0.0 => {
                             set.iter().map(|(name, _)| ((*name).to_owned(), Value::Null)).collect()
