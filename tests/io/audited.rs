@@ -631,3 +631,38 @@ fn a_section_counts_where_its_switch_is_on() {
     let why = off.ignored.iter().map(ToString::to_string).find(|why| why.contains("v2_cfg.activation_checkpointing"));
     assert!(why.is_some_and(|why| why.contains("switched off")), "{:?}", off.ignored);
 }
+
+/// NVIDIA-NeMo/Megatron-Bridge 717c62d (v0.2.0) `scripts/performance/argument_parser.py` and `utils/utils.py`
+/// (`get_model_recipe`): the name of the model has two parts, and the precision is `--compute_dtype`. In the form of
+/// AI-Hypercomputer/gpu-recipes 2e1fd5e `training/a4x-max/deepseek-v3`.
+#[test]
+fn a_command_of_megatron_bridge_before_is_told_by_the_parts_of_its_model() {
+    let command = "torchrun --nproc-per-node 4 --nnodes 64 scripts/performance/run_script.py --model_name deepseek \
+        --model_size v3 --gpu gb300 --num_gpus 256 --gpus_per_node 4 --compute_dtype bf16 --global_batch_size 2048 \
+        --micro_batch_size 1 --tensor_model_parallel_size 1 --pipeline_model_parallel_size 4 \
+        --virtual_pipeline_model_parallel_size 4 --expert_model_parallel_size 64";
+    let read = import(command);
+    assert!(read.format.to_string().contains("Megatron-Bridge"), "{}", read.format);
+    assert_eq!(read.model.id, "deepseek-v3");
+    expect(&read, &[("gpus", "256"), ("pp", "4"), ("ep", "64"), ("virtual_stages", "4"), ("zero", "1")]);
+    assert_eq!(read.run.precision.base, Some("bf16"));
+    assert_eq!(read.unread, []);
+}
+
+/// AMD-AGI/Primus fd1eeab names its files by sizes, `primus/configs/models/torchtitan/deepseek_v3_671b.yaml`; a file of
+/// a model that is given stands below the overrides of its module (`primus/core/launcher/parser.py`,
+/// `parse_trainer_module`).
+#[test]
+fn a_model_file_of_primus_is_known_or_taken_from_files() {
+    let file = std::fs::read_to_string("tests/data/launch/primus_torchtitan.yaml").unwrap();
+    let at = file.lines().find(|line| line.trim().starts_with("model: ")).unwrap();
+    let read = import(&file.replace(at, "    model: deepseek_v3_671b.yaml"));
+    assert_eq!(read.model.id, "deepseek-v3");
+    let text = "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    \
+        model: own.yaml\n    overrides:\n      seq_length: 4096\n      micro_batch_size: 1\n      \
+        global_batch_size: 64\n";
+    let own = "num_layers: 12\nhidden_size: 1024\nnum_attention_heads: 16\nffn_hidden_size: 4096\nseq_length: 512\n";
+    let given = Given { files: vec![("own.yaml".to_owned(), own.to_owned())], ..Given::default() };
+    let read = shardscope::io::import::read_given(text, &Run::default(), &given).unwrap();
+    expect(&read, &[("model.layers", "12"), ("model.hidden", "1024"), ("seq_len", "4096")]);
+}

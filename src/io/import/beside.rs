@@ -4,6 +4,7 @@ use super::sniff::{InputKind, sniff};
 use crate::dialect::python_trainer::{program_name, starts_python};
 use crate::dialect::text::launch::Launch;
 use crate::dialect::text::shell::quoted_word;
+use crate::dialect::text::words::Script;
 use crate::dialect::text::{python, yaml};
 use crate::dialect::{Given, ImportText, file_named, trl};
 
@@ -91,6 +92,25 @@ pub(super) fn started<'t>(source: &'t ImportText) -> Option<&'t String> {
     }
     let words = &source.script().words;
     words[words.iter().position(|word| program_name(word) == "srun" || starts_python(word))?..].iter().find(is_python)
+}
+
+/// The script of a shell that the command of a script runs: `bash submit.sh`.
+pub(super) fn script_run(script: &Script) -> Option<&String> {
+    const SHELLS: [&str; 3] = ["bash", "sh", "sbatch"];
+    let runs = |pair: &&[String]| SHELLS.contains(&program_name(&pair[0])) && pair[1].ends_with(".sh");
+    script.words.windows(2).find(runs).map(|pair| &pair[1])
+}
+
+/// The file of settings that Hydra reads for a program: of `training=llama/llama2_70b` the file
+/// `conf/training/llama/llama2_70b.yaml`. Source: NVIDIA/NeMo-Framework-Launcher 26e42fa
+/// `launcher_scripts/conf/config.yaml` (`training`).
+pub(super) fn group_of_hydra(script: &Script) -> Option<String> {
+    let (group, choice) = script.words.iter().find_map(|word| {
+        let (group, choice) = word.split_once('=')?;
+        let is_path = choice.split('/').count() == 2 && !choice.starts_with('/') && !choice.contains(['.', '$', ' ']);
+        (group == "training" && is_path).then_some((group, choice))
+    })?;
+    Some(format!("conf/{group}/{choice}.yaml"))
 }
 
 /// The program of Python that the command of a script starts, where it is given and calls what is read: its name, and

@@ -214,7 +214,10 @@ fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issu
         Some(whole) => with_file(&whole, &source, present)?,
         None if program.is_some() => with_program(program.unwrap_or_default(), &source, present)?,
         None => {
-            let kind = sniff(&source).map_err(|issue| vec![in_file(file.as_ref(), &source).unwrap_or(issue)])?;
+            let kind = sniff(&source).map_err(|issue| {
+                let ended = || if is_python { None } else { at_limit(&source) };
+                vec![ended().or_else(|| in_file(file.as_ref(), &source)).unwrap_or(issue)]
+            })?;
             let is_script = is_script(&kind, &source);
             let mut read = of_kind(kind, &source, &source, present)?;
             if is_script {
@@ -262,7 +265,7 @@ fn below(text: &str, given: &Given, depth: usize) -> Vec<String> {
     }
     let Ok(entries) = yaml::entries(text) else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
-    for name in extended(&entries) {
+    for name in extended(&entries).into_iter().chain(of_modules(&entries)) {
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().trim_end_matches(".yaml").to_owned();
         let file = given.files.iter().find(|(known, _)| last(known) == last(name));
         if let Some((_, file)) = file.filter(|(_, file)| file != text && found.len() < MAX_FILES) {
@@ -273,12 +276,25 @@ fn below(text: &str, given: &Given, depth: usize) -> Vec<String> {
     found
 }
 
+/// The files of a model and of a trainer that a file of Primus names for its modules. Source: AMD-AGI/Primus fd1eeab
+/// `primus/core/launcher/parser.py` (`parse_trainer_module`).
+fn of_modules(entries: &SettingEntries) -> Vec<&str> {
+    let is_file = |name: &str| {
+        let mut parts = name.split('.');
+        parts.next() == Some("modules")
+            && parts.next().is_some()
+            && matches!(parts.next(), Some("config" | "model"))
+            && parts.next().is_none()
+    };
+    entries.iter().filter(|(name, _)| is_file(name)).filter_map(|(_, value)| value.text()).collect()
+}
+
 fn too_long() -> Issue {
     Issue::error("", "longer than 400 kB or nested too deep for what is read here: it was not read")
 }
 
-/// The issue of a script whose settings are in a file that is not here: the file that its command names, or one that it
-/// sources at its beginning.
+/// The issue of a script whose settings are in a file that is not here: the file that its command names, the script
+/// that it runs, or one that it sources at its beginning; else the program that it starts.
 fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
     // Files of a shell's own setup hold no settings of a training.
     const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
@@ -288,13 +304,38 @@ fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
     }
     let script = source.script();
     let named = file.filter(|file| file.text.is_none()).map(|file| &file.name);
-    let mut sourced = script.missing.iter().map(|file| &file.name);
+    let is_absent = |name: &&String| file_named(source, name).is_none();
+    let run = || beside::script_run(script).filter(is_absent);
     let is_setup = |name: &str| SETUP.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let file = named.or_else(|| sourced.find(|name| !is_setup(name)));
-    // A program that is given, and says nothing that is read, is told as one.
-    let program = || beside::started(source).filter(|name| file_named(source, name).is_none());
-    let file = file.or_else(program)?.clone();
-    Some(Issue::error("", t!("the settings are in {file}, which is not here: give it in files", file)))
+    let sourced = || script.missing.iter().map(|file| &file.name).find(|name| !is_setup(name));
+    if let Some(file) = named.or_else(run).or_else(sourced) {
+        let file = file.clone();
+        return Some(Issue::error("", t!("the settings are in {file}, which is not here: give it in files", file)));
+    }
+    let file = beside::started(source)?.clone();
+    let message = match (file_named(source, &file), beside::group_of_hydra(script)) {
+        // A launcher of NeMo reads a whole file of settings by its name.
+        (None, Some(settings)) => {
+            t!("the settings are in {settings}, which {file} reads: import that file", settings, file)
+        }
+        (None, None) => t!(
+            "the command starts {file}, which decides what its settings mean and is not here: give it in files",
+            file
+        ),
+        (Some(text), _) if python::is_program(&text) => t!(
+            "{file} is given, and it calls nothing that is read: of Python that is Hugging Face's Trainer, TRL, \
+                torchtitan, Megatron-Bridge and Nanotron",
+            file
+        ),
+        (Some(_), _) => return None,
+    };
+    Some(Issue::error("", message))
+}
+
+/// The issue of a script that is not run to its end, where its commands may stand behind that.
+fn at_limit(source: &ImportText) -> Option<Issue> {
+    let fault = source.script().fault.as_ref().filter(|fault| fault.is_limit)?;
+    Some(Issue::error("", t!("a script that is not run to its end: {what}", what = fault.what.clone())))
 }
 
 /// True of a file of fine-tuning, which leaves the GPUs to the launcher.
@@ -642,7 +683,7 @@ fn host(reader: &mut SettingsReader) {
 
 /// Says which published model has exactly the sizes that the text gives, where nothing names it.
 fn same_shape(reader: &mut SettingsReader) {
-    if reader.model_by.0 != ModelBy::Shape {
+    if reader.model_by != (ModelBy::Shape, true) {
         return;
     }
     let by_tokenizer = reader.last("--tokenizer-model").and_then(Value::text).and_then(preset_named);

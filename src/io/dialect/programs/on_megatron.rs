@@ -22,7 +22,7 @@ use shardscope_core::run::Value;
 
 /// The sections of a configuration of Megatron-Bridge.
 #[rustfmt::skip]
-static BRIDGE_ROWS: [SettingRow; 32] = [
+static BRIDGE_ROWS: [SettingRow; 34] = [
     by("def", recipe),
     by("begins with", recipe),
     by("--recipe", recipe),
@@ -31,6 +31,8 @@ static BRIDGE_ROWS: [SettingRow; 32] = [
     row("model.hf_path", "model"),
     row("--hf-path", "model"),
     row("--model-recipe-name", "model"),
+    row("--model-name", "model"),
+    row("--model-size", "model"),
     by("mixed_precision", precision),
     by("mixed_precision.0", measured),
     by("--compute-dtype", measured),
@@ -61,7 +63,7 @@ static BRIDGE_ROWS: [SettingRow; 32] = [
 pub(super) static BRIDGE: Program = Program {
     name: "Megatron-Bridge",
     is: |s| {
-        s.begins(&["--model-recipe-name"])
+        s.begins(&["--model-recipe-name"]) || s.is_bridge_before()
             || s.begins(&["--recipe"]) && s.begins(&["model.", "train.", "--recipe"]) && s.text.contains("recipe")
             // Files of NeMo before have Lightning's trainer.
             || s.begins(&["model.tensor_model_parallel_size", "model.pipeline_model_parallel_size"])

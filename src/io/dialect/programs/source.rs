@@ -76,6 +76,11 @@ impl Settings {
         named.is_some_and(|name| name.trim_end_matches(".yaml").ends_with("ppo_megatron_trainer"))
     }
 
+    /// True of a command of Megatron-Bridge 0.2's scripts of performance, `scripts/performance/argument_parser.py`.
+    pub fn is_bridge_before(&self) -> bool {
+        BRIDGE_BEFORE.iter().all(|name| self.get(name).is_some())
+    }
+
     /// True of verl's trainer for fine-tuning before its engines, and of its file `sft_trainer.yaml`.
     pub fn is_tuning_of_verl_before(&self) -> bool {
         self.text.contains("fsdp_sft_trainer") && self.begins(&["data.", "model."])
@@ -197,6 +202,7 @@ fn script(source: &ImportText) -> Settings {
         out.push((name, plain(value)));
     }
     out.extend(short_options(&script.words));
+    name_in_parts(&mut out);
     let files = script.words.iter().filter(|word| word.rsplit('.').next() == Some("sh"));
     for file in files.chain(script.missing.iter().map(|file| &file.name)) {
         out.push(("source".to_owned(), Value::Text(file.clone())));
@@ -244,6 +250,22 @@ fn short_options(words: &[String]) -> SettingEntries {
         Some(((*long).to_owned(), plain(scalar(&pair[1]))))
     });
     said.collect()
+}
+
+/// Settings that every command of Megatron-Bridge 0.2's scripts of performance has.
+const BRIDGE_BEFORE: [&str; 3] = ["--model-name", "--model-size", "--compute-dtype"];
+
+/// Joins the name of a model that Megatron-Bridge 0.2 takes in two parts, `deepseek` and `v3`. Source:
+/// NVIDIA-NeMo/Megatron-Bridge 717c62d `scripts/performance/utils/utils.py:63` (`get_model_recipe`).
+fn name_in_parts(out: &mut SettingEntries) {
+    let last = |name: &str| out.iter().rev().find(|(known, _)| known == name).and_then(|(_, value)| value.text());
+    let [Some(name), Some(size), Some(_)] = BRIDGE_BEFORE.map(last) else { return };
+    let whole = Value::Text(format!("{name}_{size}"));
+    for (known, value) in out {
+        if BRIDGE_BEFORE[..2].contains(&known.as_str()) {
+            *value = whole.clone();
+        }
+    }
 }
 
 /// A part of the names of OpenRLHF's programs.

@@ -69,7 +69,7 @@ const OTHERS: &[(Option<&str>, &str)] = &[
     // Another vocabulary than the releases before.
     (None, "mistral-7b-v0.3 mistral-7b-instruct-v0.3"),
     (None, "glm-4.5v glm-4.6v glm-4.7-flash nemotron-3-nano-omni"),
-    (Some("deepseek-v3"), "deepseek-r1 deepseek-r1-zero deepseek-v3.1"),
+    (Some("deepseek-v3"), "deepseek-r1 deepseek-r1-zero deepseek-v3.1 deepseek-v3-671b"),
     (Some("deepseek-v3.2"), "deepseek-v3.2-exp deepseek-v3.2-speciale"),
     // AMD-AGI/Primus fd1eeab `primus/configs/models` names them by their experts.
     (Some("llama-4-scout"), "llama-4-scout llama4-17b16e llama4-17bx16e llama4-scout"),
