@@ -666,3 +666,43 @@ fn a_model_file_of_primus_is_known_or_taken_from_files() {
     let read = shardscope::io::import::read_given(text, &Run::default(), &given).unwrap();
     expect(&read, &[("model.layers", "12"), ("model.hidden", "1024"), ("seq_len", "4096")]);
 }
+
+/// What stands between the settings and their reader is named as it is: a program that is not given, one that calls
+/// nothing known, a file that Hydra reads, a script that another runs.
+#[test]
+fn a_refusal_names_what_it_lacks() {
+    let refused = |text: &str, files: &[(&str, &str)]| {
+        let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        let given = Given { files, ..Given::default() };
+        let issues = shardscope::io::import::read_given(text, &Run::default(), &given).unwrap_err();
+        issues[0].message.to_string()
+    };
+    // In the form of jzhang38/EasyContext 6b0d310 `train_scripts/EasyContext-1M-Llama-2-7B.sh`.
+    let own_loop =
+        "accelerate launch --num_processes 8 train.py --batch-size 1 --seq-length 32768 --rope-theta 1000000\n";
+    assert!(refused(own_loop, &[]).contains("the command starts train.py"));
+    let program = "import torch\nfrom accelerate import Accelerator\naccelerator = Accelerator()\n\
+        for batch in data:\n    accelerator.backward(loss)\n";
+    let given = refused(own_loop, &[("train.py", program)]);
+    assert!(given.contains("train.py is given") && !given.contains("not here"), "{given}");
+    // NVIDIA/NeMo-Framework-Launcher 26e42fa `examples/training/llama/h100/llama3_8b_bf16.sh`.
+    let launcher = "python3 $HOME_DIR/launcher_scripts/main.py training=llama/llama3_8b stages=[training] \
+        training.trainer.num_nodes=1\n";
+    assert!(refused(launcher, &[]).contains("conf/training/llama/llama3_8b.yaml"), "{}", refused(launcher, &[]));
+    // haeggee/Megatron-LM 3d4cf43 `submissions/110m/110m-fog.sh`.
+    let submits = "source .env\nSCALE=0.28\nbash submissions/submit.sh 110 --no-pre-norm --layer-scale $SCALE $*\n";
+    assert!(refused(submits, &[]).contains("submissions/submit.sh"), "{}", refused(submits, &[]));
+    // mlfoundations/dclm 361714b `training/configs`, and a file of a program that is not known.
+    let dclm = r#"{"model": "open_lm_7b.json", "tokens": 137788211200, "global_bs": 2048, "chinchilla_multiplier": 2}"#;
+    assert!(refused(dclm, &[]).contains("open_lm"), "{}", refused(dclm, &[]));
+    let other = r#"{"model": {"hidden": 1}, "distributed": {"tp_size": 2}, "dataset": {}, "logging": {}}"#;
+    assert!(refused(other, &[]).contains("distributed"), "{}", refused(other, &[]));
+    // Azure/torchtune-azureml 827273d `scripts/knowledge_distillation_qwen2.yaml`.
+    let template = "model:\n  _component_: torchtune.models.qwen2.lora_qwen2_0_5b\ntokenizer:\n  \
+        path: {{student_model_dir}}/vocab.json\n";
+    assert!(refused(template, &[]).contains("a template"), "{}", refused(template, &[]));
+    // hkust-nlp/simpleRL-reason cf1c785 `train_grpo_math_tune_ray.sh`.
+    let verl = "export ARNOLD_WORKER_NUM=TO_BE_FILLED\npython3 -m verl.trainer.main_ppo \
+        actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.nnodes=$ARNOLD_WORKER_NUM trainer.n_gpus_per_node=8\n";
+    assert!(refused(verl, &[]).contains("set ARNOLD_WORKER_NUM"), "{}", refused(verl, &[]));
+}

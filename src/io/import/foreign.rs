@@ -10,7 +10,8 @@
 //! 8eb27cc `examples`; InternLM/xtuner b934f46 `xtuner/configs`, `autotest/config`; hpcaitech/ColossalAI 4f9953b
 //! `examples`; allenai/OLMo-core fa6c501 `scripts/train`; PrimeIntellect-ai/prime-rl 559b447 `configs`;
 //! NovaSky-AI/SkyRL a956457 `examples/train`; EleutherAI/gpt-neox ea7aefd `configs`; NVIDIA-NeMo/NeMo 8cfedd7
-//! `scripts/performance/llm`; Ascend/MindSpeed-LLM c77308a `examples/fsdp2`.
+//! `scripts/performance/llm`; Ascend/MindSpeed-LLM c77308a `examples/fsdp2`; mlfoundations/dclm 361714b
+//! `training/configs`.
 
 /// Words of a program. A word with a colon at its end begins a line, as a key of YAML; one with a bracket at its
 /// beginning is a section of TOML; others stand anywhere outside of comments.
@@ -26,7 +27,7 @@ const fn by(name: &'static str, any: &'static [&'static str]) -> Foreign {
     Foreign { name, any, all: &[] }
 }
 
-static FOREIGN: [Foreign; 22] = [
+static FOREIGN: [Foreign; 23] = [
     by("OpenRLHF", &["openrlhf.cli.", "openrlhf/cli/"]),
     by(
         "open-instruct",
@@ -64,6 +65,7 @@ static FOREIGN: [Foreign; 22] = [
     by("XTuner", &["xtuner train", "from xtuner", "import xtuner", "xtuner/v1/train"]),
     by("Colossal-AI", &["colossalai run", "import colossalai", "from colossalai"]),
     by("OLMo", &["save_interval_unsharded:", "softmax_auxiliary_loss:"]),
+    Foreign { name: "open_lm (DCLM)", any: &[], all: &["\"chinchilla_multiplier\"", "\"global_bs\""] },
     by("OLMo-core", &["from olmo_core", "import olmo_core"]),
     by(
         "PRIME-RL",

@@ -182,9 +182,19 @@ fn object(text: &str) -> Result<InputKind, Issue> {
     if deepspeed::knows(&object) {
         return Ok(InputKind::Dialect(&deepspeed::DIALECT));
     }
-    // A Run with a word too many is still a Run: its reader says which.
-    if entries.is_empty() || entries.iter().any(|(key, _)| ours(key)) {
+    // A Run with a word too many is still a Run: its reader says which. Another program's file shares some words.
+    let of_run = entries.iter().filter(|(key, _)| ours(key)).count();
+    if entries.is_empty() || of_run > 0 && 2 * of_run >= entries.len() {
         return Ok(InputKind::Run(object));
+    }
+    if let Some((other, _)) = entries.iter().find(|(key, _)| !ours(key)).filter(|_| of_run > 0) {
+        let message = t!(
+            "most of its entries are none of a run, such as {other}: a file of another program, which is not known; \
+                {readable}",
+            other = other.clone(),
+            readable = readable()
+        );
+        return Err(Issue::error("", message));
     }
     Err(Issue::error("", t!("none of its entries is known; {readable}", readable = readable())))
 }

@@ -40,7 +40,18 @@ pub fn read(text: &str) -> Result<Value, Issue> {
 
 /// Reads the first document of a file as dotted names and their values.
 pub(crate) fn entries(text: &str) -> Result<SettingEntries, Issue> {
-    Ok(read(text)?.flat(|_| true))
+    // A reader of YAML takes doubled brackets for a map in a map.
+    let has_blank = || text.split_once("{{").is_some_and(|(_, rest)| rest.contains("}}"));
+    let read = read(text).map_err(|issue| {
+        if !has_blank() {
+            return issue;
+        }
+        Issue::error(
+            "",
+            t!("a template: fill in what stands in doubled curly brackets first ({why})", why = issue.message),
+        )
+    });
+    Ok(read?.flat(|_| true))
 }
 
 /// A file that says `entries`, comments first.

@@ -236,7 +236,7 @@ fn recomputation(reader: &mut SettingsReader) {
             let run = &reader.run;
             let layers = run.model.resolve().map_or(0, |model| model.layers);
             let held = layers / run.pp.max(1) / every.max(1);
-            reader.assume(t!("every {every}th layer is recomputed: {held} of a stage", every, held));
+            reader.assume(t!("one layer of every {every} is recomputed: {held} of a stage", every, held));
             Recompute::Layers(held)
         }
         (other, _) => {
