@@ -97,7 +97,7 @@ pub(super) fn started<'t>(source: &'t ImportText) -> Option<&'t String> {
 /// The script of a shell that the command of a script runs: `bash submit.sh`.
 pub(super) fn script_run(script: &Script) -> Option<&String> {
     const SHELLS: [&str; 3] = ["bash", "sh", "sbatch"];
-    let runs = |pair: &&[String]| SHELLS.contains(&program_name(&pair[0])) && pair[1].ends_with(".sh");
+    let runs = |pair: &&[String]| SHELLS.contains(&program_name(&pair[0])) && pair[1].rsplit('.').next() == Some("sh");
     script.words.windows(2).find(runs).map(|pair| &pair[1])
 }
 

@@ -132,7 +132,9 @@ fn starts_tool(words: &[String]) -> bool {
     let tool = rest.iter().position(|word| NOTHING.contains(&word.as_str()) && !DOES.contains(&word.as_str()));
     let is_program = |word: &String| {
         let name = name(word);
-        name.ends_with(".py") || name.starts_with("python") || LAUNCHERS.iter().any(|(launcher, _)| *launcher == name)
+        name.rsplit('.').next() == Some("py")
+            || name.starts_with("python")
+            || LAUNCHERS.iter().any(|(launcher, _)| *launcher == name)
     };
     tool.is_some() && !rest.iter().any(is_program)
 }

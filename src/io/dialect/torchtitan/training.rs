@@ -201,7 +201,7 @@ fn training(reader: &mut SettingsReader) {
     reader.steps(count);
 }
 
-/// What is recomputed: "none", "selective", "full" or "memory_budget".
+/// What is recomputed: "none", "selective", "full" or `memory_budget`.
 const MODE: &str = "activation_checkpoint.mode";
 
 fn recomputation(reader: &mut SettingsReader) {
