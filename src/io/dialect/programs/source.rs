@@ -255,7 +255,7 @@ fn short_options(words: &[String]) -> SettingEntries {
 /// Settings that every command of Megatron-Bridge 0.2's scripts of performance has.
 const BRIDGE_BEFORE: [&str; 3] = ["--model-name", "--model-size", "--compute-dtype"];
 
-/// Joins the name of a model that Megatron-Bridge 0.2 takes in two parts, `deepseek` and `v3`. Source:
+/// Joins the name of a model that Megatron-Bridge 0.2 takes in two parts, "deepseek" and "v3". Source:
 /// NVIDIA-NeMo/Megatron-Bridge 717c62d `scripts/performance/utils/utils.py:63` (`get_model_recipe`).
 fn name_in_parts(out: &mut SettingEntries) {
     let last = |name: &str| out.iter().rev().find(|(known, _)| known == name).and_then(|(_, value)| value.text());
