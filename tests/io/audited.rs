@@ -549,6 +549,9 @@ fn the_file_of_a_tokenizer_decides_its_vocabulary() {
             --tokenizer-model {file}"
         )
     };
+    // The folder may be unknown.
+    let within = import(&command("${ENV_DIR}/ver3.0/llm-jp-tokenizer-100k.ver3.0b1.model"));
+    assert!(!within.model.sure && assumed(&within).contains("decides it"), "{:?}", within.model);
     let another = import(&command("models/ver3.0/llm-jp-tokenizer-100k.ver3.0b1.model"));
     expect(&another, &[("model.vocab", "32000")]);
     assert!(!another.model.sure && another.model.id.is_empty(), "{:?}", another.model);
@@ -705,4 +708,6 @@ fn a_refusal_names_what_it_lacks() {
     let verl = "export ARNOLD_WORKER_NUM=TO_BE_FILLED\npython3 -m verl.trainer.main_ppo \
         actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.nnodes=$ARNOLD_WORKER_NUM trainer.n_gpus_per_node=8\n";
     assert!(refused(verl, &[]).contains("set ARNOLD_WORKER_NUM"), "{}", refused(verl, &[]));
+    let several = refused(&format!("export DATA=TO_BE_FILLED\n{verl}"), &[]);
+    assert!(several.contains("trainer.nnodes takes a number, not TO_BE_FILLED"), "{several}");
 }

@@ -51,6 +51,9 @@ impl From<String> for Left {
     }
 }
 
+/// Bytes of a value that a message shows.
+const MAX_SHOWN: usize = 60;
+
 /// A setting, and whether it was taken.
 struct Entry {
     name: String,
@@ -353,7 +356,10 @@ impl SettingsReader {
                     Some((variable, text)) => {
                         t!("{name} takes a number: set {variable}, which the text sets to {text}", name, variable, text)
                     }
-                    None => t!("{name} takes a number, this is {kind}", name, kind = other.kind()),
+                    None => match other.text().filter(|text| !text.is_empty() && text.len() <= MAX_SHOWN) {
+                        Some(text) => t!("{name} takes a number, not {text}", name, text = text.to_owned()),
+                        None => t!("{name} takes a number, this is {kind}", name, kind = other.kind()),
+                    },
                 };
                 self.errors.push(Issue::error(&place, message));
                 None
