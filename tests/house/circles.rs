@@ -81,6 +81,8 @@ impl Program {
         let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let mut files = Vec::new();
         rust_files(&src, &mut files).unwrap();
+        // Unit tests in a file of their own.
+        files.retain(|file| file.file_name().is_none_or(|name| name != "tests.rs"));
         let module = |file: &Path| {
             let name = file.strip_prefix(&src).unwrap().with_extension("");
             let names = name.iter().map(|name| name.to_str().unwrap().to_owned());
