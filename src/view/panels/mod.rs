@@ -20,6 +20,7 @@ pub mod lengths;
 pub mod limits;
 pub mod memory;
 pub mod methods;
+pub mod names;
 pub(crate) mod over_time;
 pub mod overlap;
 pub mod part;

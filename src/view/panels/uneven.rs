@@ -5,7 +5,7 @@ use crate::charts::strips::strips;
 use crate::node::figure::Scope;
 use crate::node::markup::document;
 use crate::panels::budget::keeping_budget;
-use crate::panels::suggest::{brief, sets};
+use crate::panels::names::{brief, sets};
 use crate::prelude::*;
 use crate::words::{said_of, untold, verdict_of};
 use shardscope_core::advice::{

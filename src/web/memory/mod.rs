@@ -8,7 +8,7 @@ use crate::core::search::better::Gain;
 use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
 use crate::view::panels::memory;
-use crate::view::panels::suggest::name;
+use crate::view::panels::names::name;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::say;
 use crate::web::document::choice_row::{view_at, views};

@@ -11,7 +11,7 @@ use super::issues;
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
 use crate::panels::budget::{budget, budget_name};
-use crate::panels::suggest::brief;
+use crate::panels::names::brief;
 use crate::prelude::*;
 use crate::words;
 use bars::memory;

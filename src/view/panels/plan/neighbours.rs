@@ -2,7 +2,8 @@
 
 use super::controls::PlanView;
 use crate::node::figure::Scope;
-use crate::panels::suggest::{MOST_TIGHT, are_as_tight, brief};
+use crate::panels::names::brief;
+use crate::panels::suggest::{MOST_TIGHT, are_as_tight};
 use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::Gain;
