@@ -49,6 +49,10 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.panels.splits.set(true);
             open_tab(state, PanelsTab::Pipeline);
         }
+        Action::Costs(set) => {
+            name_run(state, &set);
+            open_tab(state, PanelsTab::Costs);
+        }
         Action::Show(view) => state.view.show(view),
         Action::Tab(tab) => open_tab(state, tab),
         Action::Step(step, sliders) => state.view.change(|view| {

@@ -286,6 +286,29 @@ pub fn settings_named(run: &Run, text: &str) -> Option<Vec<(&'static str, String
     (!set.is_empty() && is_model && run.with_texts(&set).is_some()).then_some(set)
 }
 
+/// Settings that `text` names among other words, each once, the first of several, as links write them; and the words
+/// that name none, or one that is there. No settings where one of them means nothing.
+pub fn settings_among(run: &Run, text: &str) -> (Vec<(&'static str, String)>, Vec<String>) {
+    let words = words(text);
+    let mut rest = words.as_slice();
+    let mut set: Vec<(&'static str, String)> = Vec::new();
+    let mut others = Vec::new();
+    while let [word, behind @ ..] = rest {
+        let Some((found, used)) = first(rest) else {
+            others.push(word.clone());
+            rest = behind;
+            continue;
+        };
+        if found.iter().any(|(key, _)| set.iter().any(|(known, _)| known == key)) {
+            others.extend_from_slice(&rest[..used]);
+        } else {
+            set.extend(found);
+        }
+        rest = &rest[used..];
+    }
+    if run.with_texts(&set).is_some() { (set, others) } else { (Vec::new(), words) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -113,6 +113,8 @@ pub enum Action {
     Name(Vec<(&'static str, String)>),
     /// As [`Name`](Self::Name) where it has settings, and opens even and uneven layers of the pipeline.
     Splits(Vec<(&'static str, String)>),
+    /// As [`Name`](Self::Name), and opens the kinds of GPUs with their prices.
+    Costs(Vec<(&'static str, String)>),
     /// Goes a step back in the history of the Run.
     Undo,
     /// Goes a step forth.
@@ -289,6 +291,7 @@ impl Action {
             Self::Apply(set) => format!("apply {}", pairs(set)),
             Self::Name(set) => format!("name {}", pairs(set)),
             Self::Splits(set) => format!("splits {}", pairs(set)),
+            Self::Costs(set) => format!("costs {}", pairs(set)),
             Self::Load(_) => "load".to_owned(),
             Self::Take(_) => "take".to_owned(),
             Self::Import(_, launches) => if *launches { "launch" } else { "import" }.to_owned(),

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
 use shardscope_core::run::follow::with_following;
-use shardscope_core::run::phrase::{kinds_of_size, not_understood, settings_named};
+use shardscope_core::run::phrase::{kinds_of_size, not_understood, settings_among, settings_named};
 use shardscope_core::run::presets::{GPUS, STACKS};
 use shardscope_core::run::registry::{Slot, field, plain};
 use shardscope_core::run::{Choice, Value};
@@ -123,23 +123,70 @@ pub const EXAMPLES: [&str; 2] = ["70B on 8 H100", "70B QLoRA 1x L40S"];
 /// found by its name; a number that is typed behind a name, "batch 2048", is set in its field.
 const ALONE: [&str; 2] = ["model", "tokens_total"];
 
-/// Words of a question for the largest model that name no setting.
+/// Words that ask for the largest model, and for the kind of GPU that costs least.
 const LARGEST: [&str; 2] = ["largest", "biggest"];
-const OF_LARGEST: &str = "model models what which is can i be trained that fits";
+const CHEAPEST: [&str; 2] = ["cheapest", "cheaper"];
+/// Words of such a question that name no setting.
+const OF_QUESTIONS: &str = "model models what which is are can i we be do trained that fits fit way kind kinds or \
+    between fine-tune finetune fine-tuning finetuning tune pretrain pretraining fully full all weights";
+/// Those that say that all weights are trained.
+const OF_ALL_WEIGHTS: [&str; 4] = ["fully", "full", "pretrain", "pretraining"];
+
+/// `typed`, a question for models or GPUs, where a size of memory is that of a card: "24 GB" as "24 GB cards".
+fn cards_by_memory(typed: &str) -> String {
+    let with_card = |word: &str| if word.ends_with("gb") { format!("{word} cards") } else { word.to_owned() };
+    typed.split_whitespace().map(with_card).collect::<Vec<_>>().join(" ")
+}
+
+/// Settings that a question of `typed` names, if it has one of the words `asked`, and what of it was not understood.
+/// A card that is named by its memory alone is one.
+fn asked_with(run: &Run, typed: &str, asked: &[&str]) -> Option<(Vec<(&'static str, String)>, String)> {
+    typed.split_whitespace().find(|word| asked.contains(word))?;
+    let typed = &cards_by_memory(typed);
+    let (mut set, others) = settings_among(run, typed);
+    let has = |set: &[(&'static str, String)], key: &str| set.iter().any(|(known, _)| *known == key);
+    if set.is_empty() {
+        return None;
+    }
+    if !has(&set, "gpus") && !kinds_of_size(typed).is_empty() {
+        set.push(("gpus", "1".to_owned()));
+    }
+    let is_of_all = others.iter().any(|word| OF_ALL_WEIGHTS.contains(&&**word));
+    if is_of_all && run.adapter.method.is_some() && !has(&set, "adapter.method") {
+        set.push(("adapter.method", String::new()));
+    }
+    let is_silent = |word: &str| asked.contains(&word) || OF_QUESTIONS.split(' ').any(|other| other == word);
+    let unknown: Vec<String> =
+        others.into_iter().filter(|word| !is_silent(word.trim_end_matches(['?', '.', ',']))).collect();
+    Some((set, unknown.join(" ")))
+}
+
+/// An answer to a question with settings: what it opens, its words, and what was not understood.
+type AnswerWithSettings = (Action, Message, String);
 
 /// The question for the largest model with the settings that `typed` names beside it: "largest LoRA on 1 RTX 4090".
-fn largest_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
-    let words = || typed.split_whitespace();
-    words().find(|word| LARGEST.contains(word))?;
-    let is_setting =
-        |word: &&str| !LARGEST.contains(word) && OF_LARGEST.split(' ').all(|other| other != word.trim_end_matches('?'));
-    let set = settings_named(run, &words().filter(is_setting).collect::<Vec<_>>().join(" "))?;
+fn largest_named(run: &Run, typed: &str) -> Option<AnswerWithSettings> {
+    let (set, unknown) = asked_with(run, typed, &LARGEST)?;
     if set.iter().any(|(key, _)| *key == "model") {
         return None;
     }
     let set = followed(run, set);
     let settings = said(&set, &run.with_texts(&set)?)?;
-    Some((Action::SearchModels(set), t!("Largest model with {settings}: Whole run", settings)))
+    Some((Action::SearchModels(set), t!("Largest model with {settings}: Whole run", settings), unknown))
+}
+
+/// The question for the cheapest kind of GPU with the settings that `typed` names: "cheapest way to train 7B on 300B
+/// tokens".
+fn cheapest_named(run: &Run, typed: &str) -> Option<AnswerWithSettings> {
+    let (set, unknown) = asked_with(run, typed, &CHEAPEST)?;
+    // Kinds are compared there: one of them is set.
+    let is_kind = |word: &&str| settings_among(run, word).0.iter().any(|(key, _)| *key == "gpu");
+    let unknown: Vec<&str> = unknown.split(' ').filter(|word| !is_kind(word)).collect();
+    let unknown = unknown.join(" ");
+    let set = followed(run, set);
+    let settings = said(&set, &run.with_texts(&set)?)?;
+    let words = t!("Set {settings}, then kinds of GPUs by their prices: Costs and scaling", settings);
+    Some((Action::Costs(set), words, unknown))
 }
 
 /// `set` in words, as `named` has it: the GPUs last.
@@ -273,13 +320,17 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
     let button = |action: Action, title: Message| {
         el("li", &[], &[el("button", &[("class", "link")], &[text(title)]).on(action)])
     };
-    let named = largest_named(run, &typed).or_else(|| uneven_named(run, &typed)).or_else(|| run_named(run, &typed));
+    let asked = largest_named(run, &typed).or_else(|| cheapest_named(run, &typed));
+    let unknown = asked.as_ref().map(|(.., unknown)| unknown.clone()).filter(|unknown| !unknown.is_empty());
+    let named = asked.map(|(action, title, _)| (action, title));
+    let named = named.or_else(|| uneven_named(run, &typed)).or_else(|| run_named(run, &typed));
     let others = named.as_ref().map_or_else(Vec::new, |(action, _)| of_same_size(run, &typed, action));
     let others = others.into_iter().map(|(action, title)| button(action, title));
     let named: Vec<Node> = named.map(|(action, title)| button(action, title)).into_iter().chain(others).collect();
     let found = ANSWERS.iter().filter(is_found).map(|answer| button((answer.opens)(), answer.title.into()));
-    let unknown = || Some(leaf("li", "muted", t!("Not understood: {words}.", words = not_understood(&typed)?)));
-    let unknown = if named.is_empty() && settings_named(run, &typed).is_none() { unknown() } else { None };
+    let is_unknown = named.is_empty() && settings_named(run, &typed).is_none();
+    let unknown = unknown.or_else(|| not_understood(&typed).filter(|_| is_unknown));
+    let unknown = unknown.map(|words| leaf("li", "muted", t!("Not understood: {words}.", words)));
     let found: Vec<Node> = named.into_iter().chain(found).chain(unknown).collect();
     if found.is_empty() { Node::none() } else { el("ul", &[("class", "answers")], &found) }
 }
@@ -366,6 +417,15 @@ mod tests {
                 "largest model with LoRA on 1 RTX 4090",
                 "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
             ),
+            ("largest model to fine-tune fully on 8 H100", "search models gpus=8&gpu=h100-sxm-80gb"),
+            (
+                "largest model with LoRA on 24 GB",
+                "search models adapter.method=lora&gpu=rtx-4090&gpus=1&stack=hf-trainer&seq_len=512&global_batch=16",
+            ),
+            (
+                "cheapest way to train 7B on 300B tokens on H100, A100 or H200",
+                "costs model=llama-2-7b&tokens_total=300b&gpu=h100-sxm-80gb",
+            ),
             ("Qwen2-VL-72B 64 H20 uneven pipeline", "splits model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
             ("uneven pipeline 16 H100", "splits gpus=16&gpu=h100-sxm-80gb"),
             ("uneven stages", "splits "),
@@ -386,6 +446,12 @@ mod tests {
         ] {
             let found = opened(typed);
             assert!(found.iter().any(|one| one == action), "{typed}: {found:?}");
+        }
+        // What is left out of an answer is said.
+        let said = |typed: &str| answers(&run, typed, str::to_owned).to_html().contains("Not understood");
+        assert!(said("cheapest way to train 7B on 300B tokens under water"));
+        for typed in ["cheapest way to train 7B on H100, A100 or H200", "largest model to fine-tune fully on 8 H100"] {
+            assert!(!said(typed), "{typed}");
         }
         // Whatever the page shows, one line means one run.
         let set = [("adapter.method", "qlora"), ("schedule", "dualpipe"), ("model", "mixtral-8x7b"), ("pp", "2")];
