@@ -286,7 +286,7 @@ mod tests {
         let default = Run { global_batch: 64, ..Run::default() };
         let gpipe = Run { schedule: Schedule::Gpipe, global_batch: 32, ..Run::default() };
         let measured = Run { measured_step_s: Some(5.0), ..default.clone() };
-        let reads_orders = Run { stack: crate::run::Based::preset("torchtitan"), ..default.clone() };
+        let reads_orders = Run { stack: crate::run::Based::preset("torchtitan"), zero: 2, ..default.clone() };
         for run in [default, gpipe, measured, reads_orders] {
             let mut search = SplitSearch::new(&evaluate(&run).unwrap()).unwrap();
             while !search.step() {}

@@ -81,6 +81,8 @@ pub(crate) enum Unable {
     Stages,
     /// The ZeRO stage, above this one.
     Zero { most: u64 },
+    /// ZeRO-1, where gradients are sharded with the states.
+    ZeroOne,
     /// The ZeRO stage under a pipeline, above this one.
     ZeroOfPipeline { most: u64 },
     /// Tensor parallelism.
@@ -107,6 +109,7 @@ pub(crate) fn unable(run: &Run) -> Option<Unable> {
         (takes_microbatches(run), Unable::Microbatches),
         (has_layers(run), Unable::Stages),
         (zero <= able.zero, Unable::Zero { most: able.zero }),
+        (zero != 1 || stack.has_zero_1() || run.training_gpus() <= tp.saturating_mul(pp), Unable::ZeroOne),
         (pipes(stack, pp, run.schedule, zero), Unable::ZeroOfPipeline { most: 1 }),
         (tp == 1 || able.tensor, Unable::Tensor),
         (cp == 1 || able.context, Unable::Context),
@@ -140,6 +143,7 @@ pub fn why_unable(run: &Run) -> Option<Message> {
             stages = stages_said(run)
         ),
         Unable::Zero { most } => t!("{software} has ZeRO stages up to {most}", software, most),
+        Unable::ZeroOne => t!("{software} has no ZeRO-1", software),
         Unable::ZeroOfPipeline { most } => {
             t!("{software} has ZeRO stages up to {most} under a pipeline", software, most)
         }
@@ -192,11 +196,26 @@ mod tests {
             can_run(&run.with_texts(&[("stack", stack)]).unwrap())
         };
         assert!(sharded("megatron-2025") && !sharded("nemo-2024"));
+        // `fully_shard` shards gradients with the states; what has one rank shards nothing.
+        for (stack, zero, gpus, runs) in [
+            ("torchtitan", "1", "64", false),
+            ("torchtitan", "2", "64", true),
+            ("torchtitan", "1", "8", true),
+            ("fsdp2", "1", "64", false),
+            ("fsdp2", "0", "64", true),
+            ("hf-trainer", "1", "64", true),
+        ] {
+            let edits = [("stack", stack), ("zero", zero), ("gpus", gpus), ("tp", "8"), ("pp", "1")];
+            let edits = if stack == "hf-trainer" { &edits[..3] } else { &edits[..] };
+            let run = Run { tp: 1, pp: 1, ..Run::default() };
+            assert_eq!(can_run(&run.with_texts(edits).unwrap()), runs, "{stack} ZeRO-{zero}");
+        }
         let chunks = |stack: &str, v: &str| {
             let edits =
                 [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "16"), ("global_batch", "256")];
             let run = Run::default().with_texts(&edits).unwrap();
-            let set = [("schedule", "interleaved-1f1b"), ("virtual_stages", v), ("stack", stack)];
+            let zero = if stack == "torchtitan" { "2" } else { "1" };
+            let set = [("schedule", "interleaved-1f1b"), ("virtual_stages", v), ("stack", stack), ("zero", zero)];
             can_run(&run.with_texts(&set).unwrap())
         };
         for (stack, counts_ends) in

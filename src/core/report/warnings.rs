@@ -83,6 +83,7 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
         // Weight shards under a pipeline have a warning beside their field.
         Unable::ZeroOfPipeline { .. } if run.zero == 3 => return None,
         Unable::Zero { most } | Unable::ZeroOfPipeline { most } => ("zero", Some(most)),
+        Unable::ZeroOne => ("zero", Some(if layout.pp > 1 { 2 } else { 3 })),
         Unable::Pipeline => ("pp", None),
         Unable::Schedule => ("schedule", None),
         Unable::Stages => (if run.virtual_stages > 1 { "virtual_stages" } else { "pp" }, None),

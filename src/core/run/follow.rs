@@ -40,7 +40,7 @@ pub fn following(before: &Run, run: &Run, key: &str, chooses: bool) -> Set {
                 text(run, key).as_ref() == Some(value) && implied.iter().all(|(other, _)| other != key)
             });
             let gone: Set = gone.map(|(key, _)| (*key, text(&Run::default(), key).unwrap_or_default())).collect();
-            let is_layout = |key: &str| key.starts_with("recompute");
+            let is_layout = |key: &str| key.starts_with("recompute") || key == "zero";
             let kept = |(key, value): &(&'static str, String)| {
                 let is_set = |run: &Run| text(run, key) != text(&Run::default(), key);
                 let followed = earlier.iter().any(|(other, was)| other == key && text(run, key).as_ref() == Some(was));
@@ -184,8 +184,13 @@ fn implied(run: &Run) -> Set {
     let keyed = |run: &Run, keys: &[&'static str]| -> Set {
         keys.iter().filter_map(|key| Some((*key, text(run, key)?))).collect()
     };
-    match run.stack.preset_row().trainer {
-        Trainer::Torchtitan => vec![("precision", "fsdp-mixed".to_owned())],
+    let row = run.stack.preset_row();
+    // `reshard_after_forward` is true unless a pipeline passes micro-batch after micro-batch: torchtitan b5bcd76
+    // `distributed/fsdp.py`, `get_fsdp_reshard_after_forward_policy`.
+    let sharded = || ("zero", if run.pp > 1 { "2" } else { "3" }.to_owned());
+    match row.trainer {
+        Trainer::Torchtitan => vec![("precision", "fsdp-mixed".to_owned()), sharded()],
+        _ if !row.has_zero_1() => vec![sharded()],
         Trainer::DeepSeek => {
             let published = PUBLISHED.iter().find(|published| published.id == DEEPSEEK);
             let low = run.gpu.resolve().is_ok_and(|gpu| gpu.computes_in_fp8());

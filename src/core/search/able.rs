@@ -19,7 +19,7 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
     for (list, able) in sizes {
         list.retain(|size| able || *size == 1);
     }
-    axes.zero.retain(|zero| *zero <= able.zero);
+    axes.zero.retain(|zero| *zero <= able.zero && (*zero != 1 || stack.has_zero_1()));
     axes.schedules = schedules(stack, &axes.schedules);
     axes.able = true;
 }

@@ -40,6 +40,15 @@ impl Stack {
         if self.before_fsdp { Abilities { zero: 1, ..every } } else { every }
     }
 
+    /// False of programs that shard with PyTorch's FSDP alone: it shards gradients with the states, so that ZeRO-1 is
+    /// none of its stages. Source: pytorch `torch/distributed/fsdp/_fully_shard`; `ShardingStrategy` of its first
+    /// version.
+    pub const fn has_zero_1(&self) -> bool {
+        let alone =
+            matches!(self.trainer, Trainer::PyTorch | Trainer::Torchtitan | Trainer::Torchtune | Trainer::Composer);
+        !(alone && self.software.fsdp)
+    }
+
     /// True if it cuts `layers` evenly over `stages`, each with a layer of the model, or with the embedding or the head
     /// in its place:
     ///
