@@ -6,6 +6,7 @@ use crate::export::launcher;
 use crate::import::{Meaning, read_entries};
 use shardscope_core::issue::Issue;
 use shardscope_core::run::{Run, Value};
+use shardscope_core::t;
 
 /// Arguments that are kept; Megatron-LM has some 700.
 const MAX_ENTRIES: usize = 4000;
@@ -106,11 +107,18 @@ impl Dump {
             return None;
         };
         entries.retain(|(_, value)| *value != Value::Null);
-        // The software is the page's where someone chose one of this program.
+        // The software is the page's where someone chose one of this program, and where no argument tells its release.
         let chosen = present.stack.base != Run::default().stack.base;
-        let is_own = chosen && launcher(present) == dialect.id;
+        let is_of_program = launcher(present) == dialect.id;
+        let is_told = dialect.id != megatron::DIALECT.id || megatron::told(&entries).is_some();
+        let is_own = is_of_program && (chosen || !is_told);
         let stack = (!is_own).then(|| (dialect.stack)(&entries));
-        Some(read_entries(dialect, entries, present, stack))
+        let mut read = read_entries(dialect, entries, present, stack);
+        if let (true, Ok(read)) = (is_own, &mut read) {
+            let label = present.stack.preset_row().choice.label;
+            read.assumed.push(t!("software, as on this page: {label}", label));
+        }
+        Some(read)
     }
 
     /// As Megatron-LM's command line has them: the dump names what was parsed, and holds every default.

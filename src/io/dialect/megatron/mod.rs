@@ -21,6 +21,7 @@ use crate::dialect::rows::prelude::*;
 pub(crate) use layout::needs_release;
 use parallel::SAME;
 use release::generation;
+pub(crate) use release::told;
 pub(crate) use start::{Blank, start};
 
 pub(crate) static DIALECT: Dialect = Dialect {
