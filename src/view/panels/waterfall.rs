@@ -82,8 +82,11 @@ pub fn rows_made_of(parts: Vec<(PartKind, f64)>, whole: f64) -> impl Iterator<It
     })
 }
 
+/// Share of the step below which a loss that no known layout lessens is not called the main one.
+const LEAST: f64 = 0.01;
+
 /// The main loss: the part that a known layout lessens most (`lessened`), else the largest of those that layouts differ
-/// in; with its share of the step.
+/// in, where that is a hundredth of the step at least; with its share of the step.
 pub fn main_loss(evaluation: &Evaluation, lessened: Option<PartKind>) -> Option<(PartKind, f64)> {
     let step = &evaluation.report.step;
     let losses = step.parts.iter().filter(|part| match lessened {
@@ -91,7 +94,8 @@ pub fn main_loss(evaluation: &Evaluation, lessened: Option<PartKind>) -> Option<
         None => is_of_layout(part.kind),
     });
     let most = losses.max_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0))?;
-    (most.seconds.0 > SMALLEST_PRINTED * step.time_s.0).then(|| (most.kind, most.seconds / step.time_s))
+    let least = if lessened.is_some() { SMALLEST_PRINTED } else { LEAST };
+    (most.seconds.0 > least * step.time_s.0).then(|| (most.kind, most.seconds / step.time_s))
 }
 
 /// The rows, and the step below them, where no layout is known that lessens a part.
@@ -305,5 +309,15 @@ mod tests {
         // What a known layout lessens is the loss that a layout can change.
         let (part, _) = main_loss(&evaluation, Some(PartKind::Kernels)).unwrap();
         assert_eq!(part, PartKind::Kernels);
+    }
+
+    /// One GPU has no communication and no pipeline, and launches of a model of 70 B parameters take less than a
+    /// hundredth of its step: what is left that layouts differ in is no main loss.
+    #[test]
+    fn a_loss_of_less_than_a_hundredth_is_not_called_the_main_one() {
+        let edits = [("model", "llama-3.1-70b"), ("gpus", "1"), ("tp", "1"), ("pp", "1")];
+        let run = Run::default().with_texts(&edits).unwrap();
+        let html = waterfall(&evaluate(&run).unwrap()).to_html();
+        assert_eq!(html.matches("row main").count(), 0, "{html}");
     }
 }
