@@ -534,8 +534,8 @@ fn a_file_without_its_launcher_says_what_shards_the_states() {
     assert!(assumed(&other).contains("nothing shards the states"), "{}", assumed(&other));
 }
 
-/// Megatron-LM core_r0.12.0 `megatron/training/tokenizer/tokenizer.py` (`_Llama2Tokenizer`): the vocabulary is that of
-/// the file, whoever trained it. In the form of llm-jp/scripts 0a70387 `pretrain/scripts/v4-training`.
+/// Megatron-LM `core_r0.12.0` `megatron/training/tokenizer/tokenizer.py` (`_Llama2Tokenizer`): the vocabulary is that
+/// of the file, whoever trained it. In the form of llm-jp/scripts 0a70387 `pretrain/scripts/v4-training`.
 #[test]
 fn the_file_of_a_tokenizer_decides_its_vocabulary() {
     let command = |file: &str| {
