@@ -1,0 +1,197 @@
+//! What times of steps say beside the predicted range, and the utilisation that they mean.
+
+use super::expected::ExpectedStep;
+use super::figures::{of_report, seconds_of_files, seconds_of_report, share_of_files};
+use super::hypotheses::{faster_than_predicted, without_parts};
+use super::of_traces::off;
+use super::remedies::remedies;
+use super::series::{self, StepSeries};
+use super::{Comparison, Diagnosis};
+use crate::message::Message;
+use crate::model::CountedBy;
+use crate::run::{OneOf, Run};
+use crate::t;
+use crate::units::{show_percent, significant};
+
+/// The ends of the range of the prediction.
+fn ends(expected: &ExpectedStep) -> [Message; 2] {
+    [seconds_of_report("step range, low", expected.low), seconds_of_report("step range, high", expected.high)]
+}
+
+/// A whole step beside the prediction and its range.
+pub(super) fn beside_range(seconds: f64, expected: &ExpectedStep) -> (Comparison, Message) {
+    let (off, [low, high]) = (off(seconds, expected), ends(expected));
+    if seconds > expected.high {
+        let words = t!(
+            "{off} against the prediction, outside its range {low} to {high}: at least {sure} are not this \
+                calculator's own error.",
+            off,
+            low,
+            high,
+            sure = seconds_of_files("beyond the range", seconds - expected.high)
+        );
+        (Comparison::Longer, words)
+    } else if seconds < expected.low {
+        let words = t!(
+            "{off} against the prediction, below its range {low} to {high}: the run is faster than predicted.",
+            off,
+            low,
+            high
+        );
+        (Comparison::Shorter, words)
+    } else {
+        let words = t!(
+            "{off} against the prediction, inside its range {low} to {high}: a difference of this size is no evidence \
+                of a fault.",
+            off,
+            low,
+            high
+        );
+        (Comparison::Inside, words)
+    }
+}
+
+/// [`of_numbered_series`] of steps without numbers.
+pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis {
+    of_numbered_series(seconds, &[], typical, run, &[])
+}
+
+/// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
+/// `numbers` are those that the log gives its steps; `stated` are settings of `run` that files state, which are no
+/// cause.
+pub fn of_numbered_series(
+    seconds: &[f64],
+    numbers: &[u64],
+    typical: Option<f64>,
+    run: &Run,
+    stated: &[String],
+) -> Diagnosis {
+    let mut series = StepSeries::of(seconds).map(|series| series.numbered(numbers));
+    // All figures of a log are those of one step, which its reader calls measured.
+    if let (Some(series), Some(typical)) = (&mut series, typical) {
+        series.median_s = typical;
+    }
+    let own = series.as_ref().map(|one| one.median_s);
+    let median = typical.or(own).unwrap_or_else(|| series::middle_of(seconds));
+    let expected = ExpectedStep::of(run, 0);
+    let mut diagnosis = Diagnosis::empty(Comparison::SumsOnly, Message::default());
+    #[allow(clippy::cast_possible_truncation)] // nanoseconds of a step
+    let window = (median * 1e9) as i64;
+    diagnosis.window_ns = window;
+    let measured = seconds_of_files("step", median);
+    match expected {
+        Ok(expected) => {
+            diagnosis.step = true;
+            diagnosis.expected.clone_from(&expected.shares);
+            diagnosis.made_of.clone_from(&expected.made_of);
+            (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
+                (Some(expected.time), Some(expected.low), Some(expected.high));
+            (diagnosis.comparison, diagnosis.verdict) = median_beside_range(median, &expected);
+            // What a longer step than the measured one is made of is no loss of it.
+            if diagnosis.comparison != Comparison::Shorter {
+                diagnosis.remedies = remedies(run);
+            }
+        }
+        Err(issues) => {
+            diagnosis.verdict = t!("A step takes {measured}; the run of the page cannot be computed.", measured);
+            diagnosis.warnings = issues;
+        }
+    }
+    if let Some(words) = utilisation(median, run, &diagnosis) {
+        diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
+    }
+    diagnosis.causes = series.as_ref().map(StepSeries::causes).unwrap_or_default();
+    if diagnosis.comparison == Comparison::Inside
+        && let Some(series) = series.as_ref().filter(|series| series.spikes > 0)
+    {
+        let words = match series.spikes {
+            1 => t!("That is the median step; one of {steps} steps is a spike.", steps = series.steps),
+            count => {
+                t!("That is the median step; {count} of {steps} steps are spikes.", count, steps = series.steps)
+            }
+        };
+        diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
+    }
+    if let (Comparison::Longer, Some(predicted), Some(low), Some(high)) =
+        (diagnosis.comparison, diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s)
+    {
+        diagnosis.causes.extend(without_parts(median, run, [predicted, low, high], stated));
+    }
+    if diagnosis.comparison == Comparison::Shorter {
+        let predicted = diagnosis.predicted_s.unwrap_or(median);
+        diagnosis.causes.extend(faster_than_predicted(median, run, predicted, stated));
+        let words = t!(
+            "Faster than predicted: a setting that differs from the run's can explain it, a smaller batch or shorter \
+                samples, kernels faster than assumed, or this calculator's own error."
+        );
+        diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
+    }
+    diagnosis.name_causes_once();
+    diagnosis.series = series;
+    diagnosis
+}
+
+/// The median step of a log beside the prediction and its range.
+fn median_beside_range(median: f64, expected: &ExpectedStep) -> (Comparison, Message) {
+    let measured = seconds_of_files("step", median);
+    let (off, [low, high]) = (off(median, expected), ends(expected));
+    if median > expected.high {
+        let sure = seconds_of_files("beyond the range", median - expected.high);
+        let words = t!(
+            "A step takes {measured}: {off} against the prediction, outside its range {low} to {high}; at \
+                least {sure} are not this calculator's own error.",
+            measured,
+            off,
+            low,
+            high,
+            sure
+        );
+        (Comparison::Longer, words)
+    } else if median < expected.low {
+        let words = t!(
+            "A step takes {measured}: {off} against the prediction, below its range {low} to {high}.",
+            measured,
+            off,
+            low,
+            high
+        );
+        (Comparison::Shorter, words)
+    } else {
+        let words = t!(
+            "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}: a \
+                difference of this size is no evidence of a fault.",
+            measured,
+            off,
+            low,
+            high
+        );
+        (Comparison::Inside, words)
+    }
+}
+
+/// Utilisation of a step of `seconds`, counted as the calculator counts it, beside the predicted one.
+fn utilisation(seconds: f64, run: &Run, found: &Diagnosis) -> Option<Message> {
+    let predicted = found.predicted_s.filter(|_| seconds > 0.0)?;
+    let report = crate::report::report(&Run { measured_step_s: None, ..run.clone() }).ok()?;
+    let mfu = report.step.mfu;
+    Some(t!(
+        "MFU as this calculator counts FLOPs: {measured}, {predicted} predicted.",
+        measured = share_of_files("mfu", mfu * predicted / seconds),
+        predicted = of_report("step.mfu", show_percent(mfu))
+    ))
+}
+
+/// TFLOP/s a GPU and MFU of a step of `seconds`, counted as `by`, in a sentence; none where that count has no such
+/// model.
+pub fn utilisation_by(by: CountedBy, seconds: f64, run: &Run) -> Option<Message> {
+    let step = crate::report::report(&Run { measured_step_s: None, ..run.clone() }).ok()?.step;
+    let row = step.mfu_by.iter().find(|row| row.name == by).filter(|_| seconds > 0.0)?;
+    let longer = step.time_s.0 / seconds;
+    Some(t!(
+        "As {by} counts FLOPs, a step of {step} is {tflops} TFLOP/s a GPU, MFU {mfu}.",
+        by = Message::plain(by.choice().label),
+        step = seconds_of_files("step", seconds),
+        tflops = significant(row.tflops_per_gpu * longer, 3),
+        mfu = share_of_files(format!("mfu by {by:?}"), row.mfu * longer)
+    ))
+}
