@@ -251,7 +251,7 @@ pub(super) fn not_compared(message: &OutOfMemory, run: &Run) -> Message {
             "the message is of a GPU with {total} of memory, and a GPU of the run has {own}: nothing is compared with \
                 it",
             total = held("total", total),
-            own = predicted("memory of a GPU", scenario.gpu.memory.0)
+            own = predicted("whole memory of a GPU", scenario.gpu.memory.0)
         ),
         _ => t!("the run cannot be computed: nothing is compared with it"),
     }

@@ -753,7 +753,7 @@ fn pieces_of_a_run_that_is_too_large(now: Option<&PredictedMemory>, all: &mut [H
             "Without the pieces this one request would have been served. The predicted peak, {need}, is still above \
                 the {capacity} of the GPU: a later request would have failed.",
             need = predicted("need", now.need[1]),
-            capacity = predicted("memory of a GPU", now.need[3])
+            capacity = of_report("memory of a GPU", MemoryUnit::Gib.show(Bytes(now.need[3])))
         );
         one.evidence = Message::joined(" ", [one.evidence.clone(), also]);
         // Where the range reaches below the GPU's memory, it may have been enough.
