@@ -175,6 +175,20 @@ test('back with Shift+Tab, from the last stop to the first', async () => {
   assert.ok(seen.size > 40);
 });
 
+test('a field that selects its text does not take the focus back', async () => {
+  const { page } = await site.open('', LAPTOP);
+  await settled(page);
+  // Faster than a person: the focus comes and goes within one task.
+  const kept = () => page.evaluate(async () => {
+    document.querySelector('.strip .cost input').focus();
+    const next = document.querySelector('.skip');
+    next.focus();
+    await new Promise((later) => { setTimeout(later, 100); });
+    return document.activeElement === next;
+  });
+  assert.ok(await kept());
+});
+
 test('a menu closes with Escape and keeps the focus', async () => {
   const { page } = await site.open('');
   await settled(page);

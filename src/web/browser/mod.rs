@@ -109,16 +109,19 @@ pub(crate) fn keep_of_tab(key: &str, value: &str) {
     }
 }
 
+/// The element that has the focus.
+fn focused() -> Option<web_sys::Element> {
+    window().document()?.active_element()
+}
+
 /// True if a field has the focus: keys are meant for it.
 pub(crate) fn is_typing() -> bool {
-    let focused = window().document().and_then(|document| document.active_element());
-    focused.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
+    focused().is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
 }
 
 /// True while the field that searches settings has the focus.
 pub(crate) fn is_searching() -> bool {
-    let focused = window().document().and_then(|document| document.active_element());
-    focused.is_some_and(|element| element.class_list().contains("find"))
+    focused().is_some_and(|element| element.class_list().contains("find"))
 }
 
 pub(crate) fn document_element() -> Option<web_sys::Element> {
@@ -231,7 +234,13 @@ pub(crate) fn after_paint(then: impl FnOnce() + 'static) {
 /// Selects all text of the input that `event` is about.
 pub(crate) fn select_all(event: &web_sys::FocusEvent) {
     if let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) {
-        // The press that gives the focus places the caret after this event.
-        set_timeout(move || input.select(), std::time::Duration::ZERO);
+        // The press that gives the focus places the caret after this event. Where the focus has gone on by then it
+        // stays: Chromium's `select()` would take it back.
+        let select = move || {
+            if focused().is_some_and(|focused| focused.is_same_node(Some(&input))) {
+                input.select();
+            }
+        };
+        set_timeout(select, std::time::Duration::ZERO);
     }
 }
