@@ -68,14 +68,13 @@ fn within_sentence(verdict: Verdict, may_run_out: bool) -> &'static str {
 
 /// [`said`] of `run`: what its software does not run is not said to fit.
 pub fn said_of_run(run: &Run, memory: &Memory) -> &'static str {
-    let is_run = memory.verdict != Verdict::Fits || why_unable(run).is_none();
-    if is_run { said(memory) } else { "would fit" }
+    if would_fit(run, memory.verdict) { "would fit" } else { said(memory) }
 }
 
 /// The verdict on two runs, of which [`said_of_run`] says the same, within a sentence.
 pub fn said_of_both(run: &Run, memory: &Memory) -> Message {
     match memory.verdict {
-        Verdict::Fits if why_unable(run).is_some() => t!("both would fit"),
+        verdict if would_fit(run, verdict) => t!("both would fit"),
         Verdict::Fits => t!("both fit"),
         Verdict::Tight if memory.may_run_out() => t!("both may run out of memory"),
         Verdict::Tight => t!("both are tight"),
@@ -185,11 +184,16 @@ pub fn why_unable(run: &Run) -> Option<Message> {
     shardscope_core::pipeline::able::why_unable(run).or_else(adapters)
 }
 
+/// True if the memory of `run`, on which the verdict is `verdict`, fits, and its software does not run it.
+fn would_fit(run: &Run, verdict: Verdict) -> bool {
+    verdict == Verdict::Fits && why_unable(run).is_some()
+}
+
 /// Class, sign and word of the verdict on the fullest rank of `run`, which needs `peak`: what its software does not run
 /// is not said to fit.
 pub fn verdict_of(run: &Run, peak: &Peak) -> (&'static str, &'static str, &'static str) {
     let (class, mark) = sign(peak.verdict);
-    if peak.verdict == Verdict::Fits && why_unable(run).is_some() {
+    if would_fit(run, peak.verdict) {
         let (class, mark) = sign(Verdict::Tight);
         return (class, mark, WOULD_FIT);
     }

@@ -10,6 +10,7 @@ use crate::pipeline::able::{Unable, unable, why_unable};
 use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
 use crate::run::follow::{CUTS, TUNES};
+use crate::run::presets::Stack;
 use crate::run::{EpOverlap, OneOf, Scenario};
 use crate::t;
 use crate::units::{Bytes, MemoryUnit};
@@ -83,7 +84,7 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
         // Weight shards under a pipeline have a warning beside their field.
         Unable::ZeroOfPipeline { .. } if run.zero == 3 => return None,
         Unable::Zero { most } | Unable::ZeroOfPipeline { most } => ("zero", Some(most)),
-        Unable::ZeroOne => ("zero", Some(if layout.pp > 1 { 2 } else { 3 })),
+        Unable::ZeroOne => ("zero", Some(Stack::fsdp_stage(layout.pp))),
         Unable::Pipeline => ("pp", None),
         Unable::Schedule => ("schedule", None),
         Unable::Stages => (if run.virtual_stages > 1 { "virtual_stages" } else { "pp" }, None),

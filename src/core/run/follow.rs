@@ -2,7 +2,7 @@
 //! where it is, a batch with which a schedule of pairs has pairs. Only what nobody set follows: a setting that stands
 //! as the format of links has it.
 
-use super::presets::{PUBLISHED, Trainer, published_alike};
+use super::presets::{PUBLISHED, Stack, Trainer, published_alike};
 use super::registry::field;
 use super::{AdapterMethod, FOR_PAIRS, Run};
 
@@ -185,9 +185,7 @@ fn implied(run: &Run) -> Set {
         keys.iter().filter_map(|key| Some((*key, text(run, key)?))).collect()
     };
     let row = run.stack.preset_row();
-    // `reshard_after_forward` is true unless a pipeline passes micro-batch after micro-batch: torchtitan b5bcd76
-    // `distributed/fsdp.py`, `get_fsdp_reshard_after_forward_policy`.
-    let sharded = || ("zero", if run.pp > 1 { "2" } else { "3" }.to_owned());
+    let sharded = || ("zero", Stack::fsdp_stage(run.pp).to_string());
     match row.trainer {
         Trainer::Torchtitan => vec![("precision", "fsdp-mixed".to_owned()), sharded()],
         _ if !row.has_zero_1() => vec![sharded()],

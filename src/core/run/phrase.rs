@@ -286,27 +286,37 @@ pub fn settings_named(run: &Run, text: &str) -> Option<Vec<(&'static str, String
     (!set.is_empty() && is_model && run.with_texts(&set).is_some()).then_some(set)
 }
 
-/// Settings that `text` names among other words, each once, the first of several, as links write them; and the words
-/// that name none, or one that is there. No settings where one of them means nothing.
-pub fn settings_among(run: &Run, text: &str) -> (Vec<(&'static str, String)>, Vec<String>) {
+/// Settings that a text names among other words.
+#[derive(Default)]
+pub struct SettingsAmong {
+    /// Each once, the first of several, as links write them; none where one of them means nothing.
+    pub set: Vec<(&'static str, String)>,
+    /// Those that it names again, with other values.
+    pub again: Vec<(&'static str, String)>,
+    /// Words that name none.
+    pub others: Vec<String>,
+}
+
+/// Settings that `text` names among other words, for `run`.
+pub fn settings_among(run: &Run, text: &str) -> SettingsAmong {
     let words = words(text);
     let mut rest = words.as_slice();
-    let mut set: Vec<(&'static str, String)> = Vec::new();
-    let mut others = Vec::new();
+    let mut among = SettingsAmong::default();
     while let [word, behind @ ..] = rest {
         let Some((found, used)) = first(rest) else {
-            others.push(word.clone());
+            among.others.push(word.clone());
             rest = behind;
             continue;
         };
-        if found.iter().any(|(key, _)| set.iter().any(|(known, _)| known == key)) {
-            others.extend_from_slice(&rest[..used]);
-        } else {
-            set.extend(found);
-        }
+        let is_again = found.iter().any(|(key, _)| among.set.iter().any(|(known, _)| known == key));
+        if is_again { &mut among.again } else { &mut among.set }.extend(found);
         rest = &rest[used..];
     }
-    if run.with_texts(&set).is_some() { (set, others) } else { (Vec::new(), words) }
+    if run.with_texts(&among.set).is_some() {
+        among
+    } else {
+        SettingsAmong { others: words, ..SettingsAmong::default() }
+    }
 }
 
 #[cfg(test)]

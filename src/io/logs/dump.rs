@@ -107,7 +107,7 @@ impl Dump {
             return None;
         };
         entries.retain(|(_, value)| *value != Value::Null);
-        // The software is the page's where someone chose one of this program, and where no argument tells its release.
+        // The software is the page's where someone chose one of this program, or where no argument tells its release.
         let chosen = present.stack.base != Run::default().stack.base;
         let is_of_program = launcher(present) == dialect.id;
         let is_told = dialect.id != megatron::DIALECT.id || megatron::told(&entries).is_some();

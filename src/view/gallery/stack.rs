@@ -406,7 +406,7 @@ mod tests {
         let at = steps.iter().position(|step| *step <= least).unwrap();
         let words = winner(&lanes).unwrap().to_string();
         let name = lanes[at].0.name();
-        // 349 ms of 4.90 s are fewer than estimates tell apart.
+        // 349 ms of 4.90 s is less than estimates tell apart.
         assert!(words.starts_with(&format!("Shortest as computed: {name}")), "{words}");
         assert!(words.contains(&format!(", {}, ", show_seconds(Seconds(least)))), "{words}");
         assert!(!words.contains(&format!("less than {name};")), "{words}");

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
 use shardscope_core::run::follow::with_following;
-use shardscope_core::run::phrase::{kinds_of_size, not_understood, settings_among, settings_named};
+use shardscope_core::run::phrase::{SettingsAmong, kinds_of_size, not_understood, settings_among, settings_named};
 use shardscope_core::run::presets::{GPUS, STACKS};
 use shardscope_core::run::registry::{Slot, field, plain};
 use shardscope_core::run::{Choice, Value};
@@ -128,27 +128,44 @@ const LARGEST: [&str; 2] = ["largest", "biggest"];
 const CHEAPEST: [&str; 2] = ["cheapest", "cheaper"];
 /// Words of such a question that name no setting.
 const OF_QUESTIONS: &str = "model models what which is are can i we be do trained that fits fit way kind kinds or \
-    between fine-tune finetune fine-tuning finetuning tune pretrain pretraining fully full all weights";
+    between fine-tune finetune fine-tuning finetuning tune pretrain pretraining fully full all weights card cards";
 /// Those that say that all weights are trained.
 const OF_ALL_WEIGHTS: [&str; 4] = ["fully", "full", "pretrain", "pretraining"];
+/// Words for GPUs behind the size of their memory, several and one.
+const GPUS_OF_SIZE: [&str; 3] = ["cards", "gpus", "accelerators"];
+const GPU_OF_SIZE: [&str; 3] = ["card", "gpu", "accelerator"];
 
-/// `typed`, a question for models or GPUs, where a size of memory is that of a card: "24 GB" as "24 GB cards".
-fn cards_by_memory(typed: &str) -> String {
-    let with_card = |word: &str| if word.ends_with("gb") { format!("{word} cards") } else { word.to_owned() };
-    typed.split_whitespace().map(with_card).collect::<Vec<_>>().join(" ")
+/// `typed`, where the size of a memory is that of a card, "24 GB" as "24 GB card"; and true where it is of one.
+fn card_by_memory(typed: &str) -> (String, bool) {
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    let (mut out, mut is_one) = (Vec::new(), false);
+    for (at, word) in words.iter().enumerate() {
+        out.push(*word);
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        if word.ends_with("gb") && !GPUS_OF_SIZE.contains(&next) {
+            is_one = true;
+            out.extend((!GPU_OF_SIZE.contains(&next)).then_some("card"));
+        }
+    }
+    (out.join(" "), is_one)
 }
 
-/// Settings that a question of `typed` names, if it has one of the words `asked`, and what of it was not understood.
-/// A card that is named by its memory alone is one.
-fn asked_with(run: &Run, typed: &str, asked: &[&str]) -> Option<(Vec<(&'static str, String)>, String)> {
+/// Settings that a question of `typed` names, if it has one of the words `asked`, and what of it was not understood;
+/// `may_repeat`: the setting of which it may name several. A card that is named by its memory alone is one.
+fn asked_with(
+    run: &Run,
+    typed: &str,
+    asked: &[&str],
+    may_repeat: &str,
+) -> Option<(Vec<(&'static str, String)>, String)> {
     typed.split_whitespace().find(|word| asked.contains(word))?;
-    let typed = &cards_by_memory(typed);
-    let (mut set, others) = settings_among(run, typed);
+    let (typed, is_one) = card_by_memory(typed);
+    let SettingsAmong { mut set, again, mut others } = settings_among(run, &typed);
     let has = |set: &[(&'static str, String)], key: &str| set.iter().any(|(known, _)| *known == key);
     if set.is_empty() {
         return None;
     }
-    if !has(&set, "gpus") && !kinds_of_size(typed).is_empty() {
+    if is_one && !has(&set, "gpus") && !kinds_of_size(&typed).is_empty() {
         set.push(("gpus", "1".to_owned()));
     }
     let is_of_all = others.iter().any(|word| OF_ALL_WEIGHTS.contains(&&**word));
@@ -156,9 +173,9 @@ fn asked_with(run: &Run, typed: &str, asked: &[&str]) -> Option<(Vec<(&'static s
         set.push(("adapter.method", String::new()));
     }
     let is_silent = |word: &str| asked.contains(&word) || OF_QUESTIONS.split(' ').any(|other| other == word);
-    let unknown: Vec<String> =
-        others.into_iter().filter(|word| !is_silent(word.trim_end_matches(['?', '.', ',']))).collect();
-    Some((set, unknown.join(" ")))
+    others.retain(|word| !is_silent(word.trim_end_matches(['?', '.', ','])));
+    others.extend(again.into_iter().filter(|(key, _)| *key != may_repeat).map(|(_, text)| text));
+    Some((set, others.join(" ")))
 }
 
 /// An answer to a question with settings: what it opens, its words, and what was not understood.
@@ -166,7 +183,7 @@ type AnswerWithSettings = (Action, Message, String);
 
 /// The question for the largest model with the settings that `typed` names beside it: "largest LoRA on 1 RTX 4090".
 fn largest_named(run: &Run, typed: &str) -> Option<AnswerWithSettings> {
-    let (set, unknown) = asked_with(run, typed, &LARGEST)?;
+    let (set, unknown) = asked_with(run, typed, &LARGEST, "")?;
     if set.iter().any(|(key, _)| *key == "model") {
         return None;
     }
@@ -178,11 +195,8 @@ fn largest_named(run: &Run, typed: &str) -> Option<AnswerWithSettings> {
 /// The question for the cheapest kind of GPU with the settings that `typed` names: "cheapest way to train 7B on 300B
 /// tokens".
 fn cheapest_named(run: &Run, typed: &str) -> Option<AnswerWithSettings> {
-    let (set, unknown) = asked_with(run, typed, &CHEAPEST)?;
     // Kinds are compared there: one of them is set.
-    let is_kind = |word: &&str| settings_among(run, word).0.iter().any(|(key, _)| *key == "gpu");
-    let unknown: Vec<&str> = unknown.split(' ').filter(|word| !is_kind(word)).collect();
-    let unknown = unknown.join(" ");
+    let (set, unknown) = asked_with(run, typed, &CHEAPEST, "gpu")?;
     let set = followed(run, set);
     let settings = said(&set, &run.with_texts(&set)?)?;
     let words = t!("Set {settings}, then kinds of GPUs by their prices: Costs and scaling", settings);
@@ -447,10 +461,17 @@ mod tests {
             let found = opened(typed);
             assert!(found.iter().any(|one| one == action), "{typed}: {found:?}");
         }
+        // Cards of a size are several where nothing says one.
+        let several = opened("cheapest way to train 70B on 80 GB GPUs");
+        assert!(several.iter().any(|one| one.starts_with("costs ") && !one.contains("gpus=")), "{several:?}");
         // What is left out of an answer is said.
         let said = |typed: &str| answers(&run, typed, str::to_owned).to_html().contains("Not understood");
         assert!(said("cheapest way to train 7B on 300B tokens under water"));
-        for typed in ["cheapest way to train 7B on H100, A100 or H200", "largest model to fine-tune fully on 8 H100"] {
+        for typed in [
+            "cheapest way to train 7B on H100, A100 or RTX 4090",
+            "largest model to fine-tune fully on 8 H100",
+            "largest LoRA on one 24 GB card",
+        ] {
             assert!(!said(typed), "{typed}");
         }
         // Whatever the page shows, one line means one run.

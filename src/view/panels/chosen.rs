@@ -175,19 +175,13 @@ fn is_least(peak: &Peak, outcome: Option<&LadderEnd>) -> bool {
     }
 }
 
-/// What the layout is where none fits: the one with the least memory, or that of a link, where the search knows less.
+/// What the layout is where none fits, in few words: the sentence has room for no more. With the least memory it is
+/// the search's own, else that of a link, where the search knows less.
 fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
-    if !is_least(peak, outcome) {
-        return if peak.overall == Verdict::Oom {
-            "Layout: none fits as set"
-        } else {
-            "Layout: none fits as set; this one is tight"
-        };
-    }
-    if peak.overall == Verdict::Oom {
-        "Layout: none fits as set; this one needs least memory"
-    } else {
-        "Layout: none fits as set; this one is tight and needs least memory"
+    match peak.overall {
+        Verdict::Oom if is_least(peak, outcome) => "Layout: none fits as set; least memory",
+        Verdict::Oom => "Layout: none fits as set",
+        _ => "Layout: tight; none fits as set",
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) const IN_SPAN: &str = "idle time between a rank's first and last op o
 /// Ranks of the table: of more, the first.
 const MAX_ROWS: usize = 256;
 
-/// Legend of the colours, and the idle share. `stride`: every `stride`-th rank is drawn; `other`: the evaluation drawn
-/// below in the same colours; `notes`: what both have beside their blocks.
+/// Legend of the colours, and the idle share. `stride`: one of every `stride` ranks is drawn; `other`: the evaluation
+/// drawn below in the same colours; `notes`: what both have beside their blocks.
 pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize, notes: KeyNotes) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
@@ -43,8 +43,11 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let note = |view: bool, class: &str, message: Message| {
         if view { leaf("span", class, message) } else { Node::none() }
     };
-    let thinned =
-        t!("one rank of {stride} is drawn, of {ranks}, with the fullest", stride, ranks = evaluation.order.pp());
+    let thinned = t!(
+        "one of every {stride} of the {ranks} ranks is drawn, the fullest among them",
+        stride,
+        ranks = evaluation.order.pp()
+    );
     Node::from_iter([
         swatch(&("c-forward", "F forward")),
         swatch(&("c-backward", backward)),
@@ -373,7 +376,7 @@ mod tests {
         let view = legend(&evaluation, None, 2, KeyNotes::default());
         let message = view.to_html();
         assert!(
-            message.contains("W weight gradient") && message.contains("lighter") && message.contains("one rank of 2"),
+            message.contains("W weight gradient") && message.contains("lighter") && message.contains("one of every 2"),
             "{message}"
         );
         assert_eq!(view.actions(), [&Action::Explain(Figure::Bubble)]);

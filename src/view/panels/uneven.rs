@@ -156,10 +156,7 @@ fn gains_elsewhere(balance: &BalancedSplits, evaluation: &Evaluation) -> Node {
     }
     let idle = show_percent(evaluation.report.pipeline.bubble_fraction);
     let idle = Scope::run().says("pipeline.bubble_fraction", idle);
-    let here = t!(
-        "No split of the layers is faster here by what can be told: ranks idle {idle} of the pipeline's time.",
-        idle
-    );
+    let here = t!("No split of the layers is measurably faster here; ranks idle {idle} of the pipeline's time.", idle);
     match pipeline_that_gains(run) {
         Some(found) => with_pipeline(here, &found, evaluation),
         None => muted(here),
@@ -370,7 +367,7 @@ mod tests {
         assert!(is_told(run, uneven.0, even.0) && after.report.memory.overall() == Verdict::Fits);
         assert!(html.contains(&show_seconds(uneven)) && html.contains(&show_seconds(even)), "{html}");
         // There the sentence is not said.
-        assert!(!picture(&after, MemoryUnit::Gib).to_html().contains("no split gains what can be told"));
+        assert!(!picture(&after, MemoryUnit::Gib).to_html().contains("No split of the layers"));
     }
 
     /// A run of one stage in which no pipeline gains what can be told still leads to one: its two steps are those of

@@ -82,7 +82,7 @@ pub fn rows_made_of(parts: Vec<(PartKind, f64)>, whole: f64) -> impl Iterator<It
     })
 }
 
-/// Share of the step below which a loss that no known layout lessens is not called the main one.
+/// Share of the step below which a loss that no known layout lessens is not called the main one: a choice.
 const LEAST: f64 = 0.01;
 
 /// The main loss: the part that a known layout lessens most (`lessened`), else the largest of those that layouts differ

@@ -49,6 +49,13 @@ impl Stack {
         !(alone && self.software.fsdp)
     }
 
+    /// The ZeRO stage of PyTorch's FSDP on `pp` ranks: weights are sharded again after the forward pass unless a
+    /// pipeline passes micro-batch after micro-batch (torchtitan b5bcd76 `distributed/fsdp.py`,
+    /// `get_fsdp_reshard_after_forward_policy`).
+    pub const fn fsdp_stage(pp: u64) -> u64 {
+        if pp > 1 { 2 } else { 3 }
+    }
+
     /// True if it cuts `layers` evenly over `stages`, each with a layer of the model, or with the embedding or the head
     /// in its place:
     ///

@@ -146,15 +146,15 @@ pub(super) fn loss_offered(own: &Run, searched: &SearchProgressShown, part: Part
             // Where no layout lessens a part the largest is the main one; else a part that is larger may stay as it is.
             if searched.lessened().is_none() {
                 t!(
-                    "The largest loss that layouts differ in: {loss}, {share} of the step. Only layouts that may run \
-                        out of memory lessen it.",
+                    "The largest loss that layouts differ in: {loss}, {share} of the step. Those that lessen it most \
+                        may run out of memory.",
                     loss,
                     share
                 )
             } else {
                 t!(
-                    "The loss that a layout lessens most: {loss}, {share} of the step. Only layouts that may run out \
-                        of memory lessen it.",
+                    "The loss that a layout lessens most: {loss}, {share} of the step. Those that lessen it most may \
+                        run out of memory.",
                     loss,
                     share
                 )
