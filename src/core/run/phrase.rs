@@ -6,9 +6,47 @@ use super::{Choice, Run};
 use crate::units::{parse_count, parse_number};
 
 /// Words that say nothing of a setting.
-const FILLERS: [&str; 20] = [
-    "a", "an", "and", "at", "by", "cards", "for", "gpu", "gpus", "in", "of", "on", "over", "run", "the", "to", "train",
-    "training", "using", "with",
+const FILLERS: [&str; 25] = [
+    "a",
+    "an",
+    "and",
+    "at",
+    "by",
+    "cards",
+    "fine-tune",
+    "fine-tuning",
+    "finetune",
+    "finetuning",
+    "for",
+    "gpu",
+    "gpus",
+    "in",
+    "model",
+    "of",
+    "on",
+    "over",
+    "run",
+    "the",
+    "to",
+    "train",
+    "training",
+    "using",
+    "with",
+];
+
+/// Words for one GPU before its kind or the size of its memory.
+const ONE: [&str; 3] = ["a", "an", "single"];
+
+/// Units that stand apart from their number, and as one word with it.
+const UNITS: [(&str, &str); 8] = [
+    ("k", "k"),
+    ("m", "m"),
+    ("b", "b"),
+    ("t", "t"),
+    ("thousand", "k"),
+    ("million", "m"),
+    ("billion", "b"),
+    ("trillion", "t"),
 ];
 
 /// Numbers as words, from one on.
@@ -16,6 +54,8 @@ const NUMBERS: [&str; 8] = ["one", "two", "three", "four", "five", "six", "seven
 
 /// Words for a GPU behind the size of its memory.
 const CARDS: [&str; 6] = ["card", "cards", "gpu", "gpus", "accelerator", "accelerators"];
+/// Those for several.
+const SEVERAL: [&str; 3] = ["cards", "gpus", "accelerators"];
 
 /// Words before a number, and the setting of each.
 const BEFORE: [(&str, &str); 23] = [
@@ -80,7 +120,17 @@ fn words(text: &str) -> Vec<String> {
         Some(at) => (at + 1).to_string(),
         None => word,
     });
-    words.filter(|word| !word.is_empty() && word != "x").collect()
+    let words: Vec<String> = words.filter(|word| !word.is_empty() && word != "x").collect();
+    let unit_of = |word: &String| UNITS.iter().find(|(name, _)| name == word).map(|(_, unit)| *unit);
+    let is_number = |word: &String| word.parse::<f64>().is_ok_and(f64::is_finite);
+    let mut joined: Vec<String> = Vec::new();
+    for word in words {
+        match (joined.last_mut().filter(|last| is_number(last)), unit_of(&word)) {
+            (Some(last), Some(unit)) => last.push_str(unit),
+            _ => joined.push(word),
+        }
+    }
+    joined
 }
 
 /// The model that `words` name: all of them are words of its name in order, or they are a part of it written as one
@@ -163,19 +213,36 @@ fn gigabytes(rest: &[String]) -> Option<(f64, usize)> {
 }
 
 /// Kinds of GPUs that have the memory which the first words name, "48 GB card", in the order of the page, and how many
-/// words that are.
+/// words that are. Memory at the end of a text, or before a word that says nothing, is a GPU's, too.
 fn of_size(rest: &[String]) -> Option<(Vec<&'static GpuPreset>, usize)> {
     let (size, words) = gigabytes(rest)?;
-    rest.get(words).filter(|word| CARDS.contains(&word.as_str()))?;
+    let behind = rest.get(words).map(String::as_str);
+    let is_card = behind.is_some_and(|word| CARDS.contains(&word));
+    if !is_card && behind.is_some_and(|word| !FILLERS.contains(&word)) {
+        return None;
+    }
     let kinds: Vec<_> = GPUS.iter().filter(|preset| (preset.gpu.memory.gib() - size).abs() < 0.5).collect();
-    (!kinds.is_empty()).then_some((kinds, words + 1))
+    (!kinds.is_empty()).then_some((kinds, words + usize::from(is_card)))
+}
+
+/// The number of GPUs that `word` says, "8" or "2k": "70b" is a model.
+fn gpu_count(word: &str) -> Option<String> {
+    let is_count = !word.ends_with(['b', 'm', 't']) && parse_count(word).is_some();
+    is_count.then(|| word.to_owned())
+}
+
+/// The number of GPUs that `word` says of what `named` names: "a" is one, of one thing.
+fn number_of(word: &str, named: &[String]) -> Option<String> {
+    let are_several = named.last().is_some_and(|word| SEVERAL.contains(&word.as_str()));
+    let is_one = ONE.contains(&word) && !are_several;
+    if is_one { Some("1".to_owned()) } else { gpu_count(word) }
 }
 
 /// Kinds of GPUs that the first words name by the size of their memory, the number before them, and how many words that
 /// are: "one 48 GB card".
-fn counted_of_size(rest: &[String]) -> Option<(Vec<&'static GpuPreset>, Option<&String>, usize)> {
-    let counted = parse_count(&rest[0]).and_then(|_| of_size(&rest[1..]));
-    let counted = counted.map(|(kinds, words)| (kinds, Some(&rest[0]), words + 1));
+fn counted_of_size(rest: &[String]) -> Option<(Vec<&'static GpuPreset>, Option<String>, usize)> {
+    let counted = of_size(&rest[1..])
+        .and_then(|(kinds, words)| Some((kinds, Some(number_of(&rest[0], &rest[1..=words])?), words + 1)));
     counted.or_else(|| of_size(rest).map(|(kinds, words)| (kinds, None, words)))
 }
 
@@ -183,7 +250,7 @@ fn counted_of_size(rest: &[String]) -> Option<(Vec<&'static GpuPreset>, Option<&
 /// the page is meant.
 fn by_memory(rest: &[String]) -> Option<Named> {
     let (kinds, count, words) = counted_of_size(rest)?;
-    let count = count.map(|count| ("gpus", count.clone()));
+    let count = count.map(|count| ("gpus", count));
     Some((count.into_iter().chain([("gpu", kinds[0].choice.id.to_owned())]).collect(), words))
 }
 
@@ -204,11 +271,13 @@ pub fn kinds_of_size(text: &str) -> Vec<Choice> {
 /// GPUs by kind, with or without their number, a model, a choice, or a setting by its name and its number: of the names
 /// that the first words are, the longest.
 fn by_name(rest: &[String]) -> Option<Named> {
-    let is_count = parse_count(&rest[0]).is_some();
     (1..=LONGEST.min(rest.len())).rev().find_map(|length| {
         let (name, behind) = (&rest[..length], rest.get(1..=length));
-        let gpus = behind.filter(|_| is_count).and_then(gpu_of);
-        let gpus = gpus.map(|gpu| (vec![("gpus", rest[0].clone()), ("gpu", gpu.to_owned())], length + 1));
+        let counted = behind.and_then(|behind| {
+            let is_several = rest.get(length + 1).filter(|word| SEVERAL.contains(&word.as_str()));
+            Some((number_of(&rest[0], is_several.map_or(behind, std::slice::from_ref))?, gpu_of(behind)?))
+        });
+        let gpus = counted.map(|(count, gpu)| (vec![("gpus", count), ("gpu", gpu.to_owned())], length + 1));
         gpus.or_else(|| gpu_of(name).map(|gpu| one("gpu", gpu, length)))
             .or_else(|| model_called(name).map(|model| one("model", model, length)))
             .or_else(|| choice_called(name).map(|(key, id)| one(key, id, length)))
@@ -236,7 +305,7 @@ fn by_number(rest: &[String]) -> Option<Named> {
     parse_count(&rest[0])?;
     let next = rest.get(1).map_or("", String::as_str);
     match next {
-        _ if CARDS.contains(&next) => Some(one("gpus", &rest[0], 2)),
+        _ if CARDS.contains(&next) => gpu_count(&rest[0]).map(|count| one("gpus", &count, 2)),
         _ if !rest[0].ends_with('k') => None,
         "sequence" | "context" => Some(one("seq_len", &rest[0], 2)),
         _ => Some(one("seq_len", &rest[0], 1)),
@@ -352,7 +421,17 @@ mod tests {
             ("QLoRA 70B on one 48 GB card", "adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s"),
             ("8B LoRA, two 24GB GPUs", "model=llama-3.1-8b&adapter.method=lora&gpus=2&gpu=rtx-4090"),
             ("8B on one card", "model=llama-3.1-8b&gpus=1"),
-            ("8B on a 24 GB card", "model=llama-3.1-8b&gpu=rtx-4090"),
+            ("8B on a 24 GB card", "model=llama-3.1-8b&gpus=1&gpu=rtx-4090"),
+            ("QLoRA 70B on one 48 GB", "adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s"),
+            ("70B H100", "model=llama-3.1-70b&gpu=h100-sxm-80gb"),
+            ("70B GPUs", "model=llama-3.1-70b"),
+            ("2k H100", "gpus=2k&gpu=h100-sxm-80gb"),
+            ("QLoRA 70B 48 GB", "adapter.method=qlora&model=llama-3.1-70b&gpu=l40s"),
+            ("fine-tune 70B on a single H100", "model=llama-3.1-70b&gpus=1&gpu=h100-sxm-80gb"),
+            ("8B on an H100 80 GB", "model=llama-3.1-8b&gpus=1&gpu=h100-sxm-80gb"),
+            ("7 B on 300 B tokens", "model=llama-2-7b&tokens_total=300b"),
+            ("8B on 1.5 trillion tokens", "model=llama-3.1-8b&tokens_total=1.5t"),
+            ("70 billion on 8 H100", "model=llama-3.1-70b&gpus=8&gpu=h100-sxm-80gb"),
             ("70B on eight H100", "model=llama-3.1-70b&gpus=8&gpu=h100-sxm-80gb"),
             ("300B tokens", "tokens_total=300b"),
         ] {
@@ -384,7 +463,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_sets_nothing() {
         let unknown =
-            ["", "70B on 8 abacus", "largest model", "8 H100 16 A100", "tp", "zero", "48 GB", "7B or 13B", "3"];
+            ["", "70B on 8 abacus", "largest model", "8 H100 16 A100", "tp", "zero", "8 k b", "7B or 13B", "3"];
         for typed in unknown.into_iter().chain(["one 47 GB card", "eight", "48 GB disk"]) {
             assert_eq!(named(typed), None, "{typed}");
         }

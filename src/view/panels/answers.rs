@@ -241,7 +241,16 @@ fn followed(run: &Run, set: Vec<(&'static str, String)>) -> Vec<(&'static str, S
 /// Settings that `typed` names in one line, "70B QLoRA 1x L40S", with what follows them, and the words for all; none
 /// where they are those of `run`, or one alone that has a field of its own.
 fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
-    let mut set = settings_named(run, typed)?;
+    let of_all = |word: &&str| OF_ALL_WEIGHTS.contains(word);
+    let others: Vec<&str> = typed.split_whitespace().filter(|word| !of_all(word)).collect();
+    let mut set = settings_named(run, &others.join(" "))?;
+    let names_adapter = set.iter().any(|(key, _)| *key == "adapter.method");
+    if typed.split_whitespace().any(|word| of_all(&word)) {
+        if names_adapter {
+            return None;
+        }
+        set.extend(run.adapter.method.map(|_| ("adapter.method", String::new())));
+    }
     let named = run.with_texts(&set)?;
     // A schedule that the software does not run brings one that does; the button names it.
     let names = |key: &str| set.iter().any(|(known, _)| *known == key);
@@ -265,6 +274,23 @@ fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
         return Some((Action::Apply(set), t!("This run on {gpus}", gpus = settings)));
     }
     Some((Action::Name(set), t!("Set {settings}", settings)))
+}
+
+/// Words that ask for the fastest layout, and those that may follow them.
+const FASTEST: [&str; 4] = ["best", "fastest", "optimal", "which"];
+const OF_LAYOUTS: [&str; 7] = ["layout", "layouts", "parallelism", "configuration", "config", "setup", "strategy"];
+
+/// A run in one line whose layout is asked for, "best layout for 405B on 2048 H100": it is set, and its layout chosen.
+fn fastest_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
+    let is_asked = |word: &&str| FASTEST.contains(word) || OF_LAYOUTS.contains(word);
+    let others: Vec<&str> = typed.split_whitespace().filter(|word| !is_asked(word)).collect();
+    if others.len() == typed.split_whitespace().count() {
+        return None;
+    }
+    match run_named(run, &others.join(" "))? {
+        (Action::Name(set) | Action::Apply(set), words) => Some((Action::Name(set), words)),
+        _ => None,
+    }
 }
 
 /// Words for stages of unequal layers, and those that may follow them.
@@ -338,6 +364,7 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
     let unknown = asked.as_ref().map(|(.., unknown)| unknown.clone()).filter(|unknown| !unknown.is_empty());
     let named = asked.map(|(action, title, _)| (action, title));
     let named = named.or_else(|| uneven_named(run, &typed)).or_else(|| run_named(run, &typed));
+    let named = named.or_else(|| fastest_named(run, &typed));
     let others = named.as_ref().map_or_else(Vec::new, |(action, _)| of_same_size(run, &typed, action));
     let others = others.into_iter().map(|(action, title)| button(action, title));
     let named: Vec<Node> = named.map(|(action, title)| button(action, title)).into_iter().chain(others).collect();
@@ -440,6 +467,10 @@ mod tests {
                 "cheapest way to train 7B on 300B tokens on H100, A100 or H200",
                 "costs model=llama-2-7b&tokens_total=300b&gpu=h100-sxm-80gb",
             ),
+            ("best layout 405B on 2048 H100", "name model=llama-3.1-405b&gpus=2048&gpu=h100-sxm-80gb"),
+            ("fastest parallelism for 405B on 2,048 H100", "name model=llama-3.1-405b&gpus=2048&gpu=h100-sxm-80gb"),
+            ("cheapest way to train 7B on 300 B tokens", "costs model=llama-2-7b&tokens_total=300b"),
+            ("full fine-tuning of 8B on 8 H100", "name model=llama-3.1-8b&gpus=8&gpu=h100-sxm-80gb"),
             ("Qwen2-VL-72B 64 H20 uneven pipeline", "splits model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
             ("uneven pipeline 16 H100", "splits gpus=16&gpu=h100-sxm-80gb"),
             ("uneven stages", "splits "),
