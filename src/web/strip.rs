@@ -195,7 +195,7 @@ pub(crate) fn Advice() -> impl IntoView {
     };
     let words = panel(state, || true, move |evaluation, _| lead(evaluation, &searched(evaluation)));
     let note = move || note(state.fault().as_ref(), &state.noted(), &state.instead());
-    let title = panel(state, || true, |evaluation, _| plain(heading(evaluation)));
+    let title = panel(state, || true, move |evaluation, _| plain(heading(evaluation, &searched(evaluation))));
     view! {
         <section class="better" class:unfits=flag(unfits) class:ways=flag(ways) aria-labelledby="better-title">
             <div class="panel-head">

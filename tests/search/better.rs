@@ -68,10 +68,14 @@ fn hold(run: &Run, betters: &Betters) {
                 assert_eq!(Run { seq_len: run.seq_len, ..better.run.clone() }, Run { stack, ..run.clone() });
             }
             Gain::Adapter => assert!(better.run.adapter.method.is_some() && better.run.gpus == run.gpus),
+            Gain::Offload => {
+                assert!(better.run.offload.activations.is_some() && !run.offload.leaves());
+                assert_eq!((better.run.gpus, better.run.seq_len), (run.gpus, run.seq_len));
+            }
             Gain::Fewest => assert_ne!(better.run.gpus, run.gpus),
         }
-        let unfit = [Gain::Fits, Gain::Change, Gain::Length, Gain::Adapter, Gain::Fewest].contains(&better.gain);
-        assert_eq!(unfit, own.memory.overall() == Verdict::Oom, "{:?}", better.gain);
+        let unfit = better.gain.is_way_to_fit();
+        assert_ne!(own.memory.overall(), if unfit { Verdict::Fits } else { Verdict::Oom }, "{:?}", better.gain);
         if unfit && better.cause.is_none() {
             continue;
         }
@@ -134,6 +138,24 @@ fn recomputation_is_offered_beside_an_offload_that_is_faster() {
     assert!(way(Gain::Change).unwrap().offload.leaves());
     let fits = way(Gain::Fits).unwrap();
     assert!(!fits.offload.leaves() && fits.recompute == Recompute::Full, "{fits:?}");
+}
+
+/// The same run as the page chooses its layout: no layout fits, full recomputation is tight. Activations on the host, as
+/// torchtune's `enable_activation_offloading` moves them, are not recomputed: of the frozen weights two passes are left
+/// of three, the forward one and that of the backward to the inputs.
+#[test]
+fn activations_on_the_host_are_a_way_for_a_run_that_is_tight() {
+    let link = "v=1&model=llama-3.1-70b&gpu=l40s&gpus=1&tp=1&pp=1&seq_len=512&global_batch=16&stack=hf-trainer\
+        &adapter.method=qlora&recompute=full";
+    let run = decode(link).run;
+    let own = report(&run).unwrap();
+    assert_eq!(own.memory.overall(), Verdict::Tight);
+    let found = searched(&run);
+    hold(&run, &found.betters);
+    let way = found.betters.list.iter().find(|better| better.gain == Gain::Offload).unwrap();
+    let shorter = way.figures.time_s.0 / own.step.time_s.0;
+    assert!((0.6..0.75).contains(&shorter), "{shorter}");
+    assert!(found.betters.list.iter().any(|better| better.gain == Gain::Change));
 }
 
 /// Megatron-LM by itself has no adapters (NVIDIA/Megatron-LM issue 554): every way that is offered of a run with

@@ -69,6 +69,7 @@ pub(super) const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static s
         Gain::Change => ("Smallest change that fits", "c-recompute"),
         Gain::Length => ("Longest sequence, this layout", "c-activations"),
         Gain::Adapter => ("An adapter that fits", "c-weight"),
+        Gain::Offload => ("Fits by the host's memory", "c-activations"),
         Gain::Fewest => ("Fewest GPUs", "c-weight"),
         Gain::Batch => ("Larger batch", "c-backward"),
         Gain::Time => ("Less time", "c-forward"),
@@ -96,7 +97,7 @@ pub(super) fn gpus_words(gpus: u64) -> Message {
 /// What a card proposes in place of `own`: its title.
 pub fn name(better: &Better, own: &Run) -> Message {
     match better.gain {
-        Gain::Change => change_name(&better.run, own),
+        Gain::Change | Gain::Offload => change_name(&better.run, own),
         Gain::Length => t!("A shorter sequence, this layout"),
         Gain::Batch => t!("Batch {batch}, this layout", batch = better.run.global_batch),
         Gain::Split => {

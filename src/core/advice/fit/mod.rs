@@ -111,7 +111,7 @@ const FOLLOW: [&str; 2] = ["global_batch", "host_memory_gib"];
 
 /// The meaning of `run` once the fields of [`FOLLOW`] are set as their fixes say, one after the other; none where
 /// anything else is wrong.
-fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
+pub(crate) fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
     for _ in 0..3 {
         let issues = match foreseen(&run) {
             Ok(found) => return Some(found),

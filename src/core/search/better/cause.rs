@@ -21,16 +21,25 @@ pub enum Gain {
     Batch,
     /// Less time with other layers a stage, in the same layout otherwise.
     Split,
-    /// The fastest layout that fits, for a Run that is out of memory.
+    /// The fastest layout that fits, for a Run that does not fit.
     Fits,
-    /// The smallest change that fits, for a Run that is out of memory.
+    /// The smallest change that fits, for a Run that does not fit.
     Change,
     /// The longest sequence that fits in the layout of a Run that is out of memory.
     Length,
-    /// LoRA or `QLoRA` at a length that fits, for a Run that is out of memory.
+    /// LoRA or `QLoRA` at a length that fits, for a Run that does not fit.
     Adapter,
-    /// The fewest GPUs on which a layout fits, for a Run that is out of memory.
+    /// Activations in the host's memory, for a fine-tuning Run of which no layout fits.
+    Offload,
+    /// The fewest GPUs on which a layout fits, for a Run that does not fit.
     Fewest,
+}
+
+impl Gain {
+    /// True of what makes a Run fit that does not.
+    pub fn is_way_to_fit(self) -> bool {
+        matches!(self, Self::Fits | Self::Change | Self::Length | Self::Adapter | Self::Offload | Self::Fewest)
+    }
 }
 
 /// A quantity that shrinks.
@@ -61,12 +70,10 @@ impl Cause {
     /// The largest reason for `gain`; none where nothing shrinks.
     pub(super) fn of(gain: Gain, before: (&Run, &Report), after: (&Run, &Report)) -> Option<Self> {
         let (reason, values) = match gain {
-            Gain::Memory | Gain::Fits | Gain::Change | Gain::Length | Gain::Adapter | Gain::Fewest => {
-                memory(before.1, after.1)?
-            }
             Gain::Time | Gain::Equal | Gain::Split => time(before.1, after.1, false)?,
             // A step of a larger batch is longer: its parts are compared as shares.
             Gain::Gpus | Gain::Batch => time(before.1, after.1, true)?,
+            _ => memory(before.1, after.1)?,
         };
         let pipelines = [before, after].map(|(_, report)| (report.layout.dp, report.layout.microbatches));
         Some(Self { reason, before: values[0], after: values[1], pipelines })

@@ -1,6 +1,6 @@
 //! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs,
-//! and a larger batch where that is the loss; of a Run that is out of memory, the ways to make it fit. Only what fits
-//! and what the named software can run; a kind without a gain is left out.
+//! and a larger batch where that is the loss; of a Run that is out of memory, or tight in its best layout, the ways to
+//! make it fit. Only what fits and what the named software can run; a kind without a gain is left out.
 
 mod cause;
 mod larger;
@@ -79,7 +79,7 @@ pub(crate) struct Improving {
     cheapest: Option<Rc<FoundLayout>>,
     /// The fastest, where its gain is inside the error of differences.
     equal: Option<Rc<FoundLayout>>,
-    /// The search for a layout or change that fits, for a Run that is out of memory.
+    /// The search for a layout or change that fits, for a Run that does not.
     mending: Option<Box<Mending>>,
     /// Other layers a stage are looked for.
     split: bool,
@@ -215,6 +215,9 @@ impl Improving {
             let slower = of_use.filter(|found| found.figures.time_s.0 >= present && verdict == Verdict::Tight);
             self.found.surer_s = slower.map(|found| found.figures.time_s);
             (self.equal, self.found.tight) = (equal, tight);
+        }
+        if verdict == Verdict::Tight && fastest.is_none() {
+            self.mending = Some(Box::new(Mending::new(&self.run, false)));
         }
         if verdict == Verdict::Oom {
             // Its time is that of a Run that does not run: the fastest that fits is what helps, where its software

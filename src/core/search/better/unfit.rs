@@ -1,8 +1,9 @@
-//! Ways to make a Run fit that is out of memory: the smallest change, the longest sequence in its own layout, adapters
-//! on a node or less, and the fewest GPUs on which a layout fits.
+//! Ways to make a Run fit that is out of memory, or tight where no layout of it fits: the smallest change, the longest
+//! sequence in its own layout, activations in the host's memory, adapters on a node or less, and the fewest GPUs on
+//! which a layout fits.
 
 use super::Gain;
-use crate::advice::fit::{Base, FitSearch, LIMIT, Suggestion, shorter_sequences};
+use crate::advice::fit::{Base, FitSearch, LIMIT, Suggestion, followed, shorter_sequences};
 use crate::memory::Verdict;
 use crate::report::{evaluate, plain_report as report};
 use crate::run::Run;
@@ -30,7 +31,8 @@ pub(super) struct Mending {
     run: Run,
     fit: Option<Box<FitSearch>>,
     sequence: Option<LongestSequence>,
-    /// Runs with adapters to find a layout for, the first last; a shorter sequence comes after a longer one.
+    /// Runs with adapters to find a layout for, the first last; a shorter sequence comes after a longer one. The very
+    /// last is the Run itself with its activations in the host's memory.
     adapted: Vec<Run>,
     /// Runs on other numbers of GPUs, the fewest last.
     counts: Vec<Run>,
@@ -41,7 +43,7 @@ pub(super) struct Mending {
 }
 
 impl Mending {
-    /// For a Run that is out of memory; `fits`: some layout on its GPUs fits. Where its software trains no adapters and
+    /// For a Run that does not fit; `fits`: some layout on its GPUs fits. Where its software trains no adapters and
     /// it has some, all ways are by software that does: no other is one that runs.
     pub fn new(own: &Run, fits: bool) -> Self {
         let run = &by_tuner(own);
@@ -53,6 +55,7 @@ impl Mending {
             lengths.push(way.seq_len);
             lengths.into_iter().map(move |seq_len| Run { seq_len, ..way.clone() })
         });
+        let adapted = adapted.chain(if fits { None } else { offloaded(run) });
         Self {
             fit,
             sequence: LongestSequence::of(run),
@@ -113,7 +116,9 @@ impl Mending {
     /// Takes a first layout that fits, of an adapter or on the fewest GPUs, and begins the search for the fastest of
     /// it: a press that sets the same chooses the faster of both, too.
     fn take(&mut self, choice: LadderChoice) {
-        let gain = if choice.run.gpus == self.run.gpus {
+        let gain = if choice.run.offload != self.run.offload {
+            Gain::Offload
+        } else if choice.run.gpus == self.run.gpus {
             self.adapted.retain(|way| way.adapter.method != choice.run.adapter.method);
             Gain::Adapter
         } else {
@@ -135,6 +140,16 @@ impl Mending {
             self.found.push(Mended { gain, run, figures });
         }
     }
+}
+
+/// A fine-tuning Run with its activations in the host's memory, as much of it as they need; none where something is
+/// offloaded already or its software does not move them.
+fn offloaded(run: &Run) -> Option<Run> {
+    if !run.is_tuned() || run.offload.leaves() {
+        return None;
+    }
+    let (scenario, _) = followed(run.with_texts(&[("offload.activations", "cpu")])?)?;
+    Some(scenario.run)
 }
 
 /// The smallest change of `list`, of those the one with the least GPU time a token: on the same GPUs, tokens and

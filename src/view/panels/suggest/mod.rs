@@ -119,10 +119,12 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     el("p", &[("class", "muted fewest")], &parts)
 }
 
-/// The heading of the cards.
-pub fn heading(evaluation: &Evaluation) -> &'static str {
+/// The heading of the cards: of a Run that is tight, too, they are ways to make it fit where no layout of it does.
+pub fn heading(evaluation: &Evaluation, searched: &SearchProgressShown) -> &'static str {
+    let mends = || searched.betters.list.iter().any(|better| better.gain.is_way_to_fit());
     match evaluation.report.memory.overall() {
         Verdict::Oom => "Ways to make it fit",
+        Verdict::Tight if mends() => "Ways to make it fit",
         Verdict::Fits | Verdict::Tight => "Layouts that do better",
     }
 }
@@ -162,10 +164,9 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
         figure,
         field: match better.gain {
             Gain::Equal => "step.time_less",
-            Gain::Time | Gain::Split | Gain::Fits | Gain::Change | Gain::Adapter if own.rl.algorithm.is_some() => {
-                "rl.step_s"
+            Gain::Time | Gain::Split | Gain::Fits | Gain::Change | Gain::Adapter | Gain::Offload => {
+                if own.rl.algorithm.is_some() { "rl.step_s" } else { "step.time_s" }
             }
-            Gain::Time | Gain::Split | Gain::Fits | Gain::Change | Gain::Adapter => "step.time_s",
             Gain::Memory => "memory.peak_bytes",
             Gain::Gpus | Gain::Fewest => "gpus",
             Gain::Batch => "step.time_per_token_less",
@@ -216,7 +217,7 @@ fn headline(
             (gpus_words(better.run.gpus), saved, word(&peak))
         }
         Gain::Batch => (words::less(saved_a_token(own, step_s, better)), t!("time per token"), word(&peak)),
-        Gain::Fits | Gain::Change => (verbatim(time), against(), word(&peak)),
+        Gain::Fits | Gain::Change | Gain::Offload => (verbatim(time), against(), word(&peak)),
         Gain::Length => {
             let tokens = t!("{tokens} tokens", tokens = better.run.seq_len);
             (tokens, t!("instead of {tokens}", tokens = own.seq_len), word(&peak))

@@ -30,6 +30,7 @@ pub(super) fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better,
             reasons.extend(tight_length(better, own, unit));
         }
         Gain::Adapter => reasons.extend(begun_length(own, &better.run)),
+        Gain::Offload => reasons.extend(copies(&better.run)),
         Gain::Fewest => {
             reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
             reasons.push(why_not_fewer(own, better.run.gpus));
@@ -41,7 +42,7 @@ pub(super) fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better,
     reasons.extend(needed.map(|release| t!("Such stages need Megatron Core {release} or later.", release)));
     match better.gain {
         // The title of a change has it.
-        gain if gain != Gain::Change && better.run.stack != own.stack => {
+        gain if !matches!(gain, Gain::Change | Gain::Offload) && better.run.stack != own.stack => {
             let software = verbatim(better.run.stack.preset_row().choice.label);
             reasons.push(t!("By {software}.", software));
         }
@@ -144,6 +145,20 @@ pub(super) fn assumed_host(own: &Run, other: &Run, unit: MemoryUnit) -> Option<M
     })
 }
 
+/// Seconds that copies between the GPU and its host take in a step, and how many of them the passes do not hide.
+fn copies(run: &Run) -> Option<Message> {
+    let step = report(run).ok()?.offload?;
+    let (copies, exposed) = (show_seconds(step.transfer_s), show_seconds(step.exposed_s));
+    if step.exposed_s > Seconds::ZERO {
+        return Some(t!("Copies to the host and back take {copies} a step; {exposed} do not hide.", copies, exposed));
+    }
+    Some(t!(
+        "Copies to the host and back take {copies} a step; they hide behind the passes where nothing else uses the \
+            link.",
+        copies
+    ))
+}
+
 /// What a sequence of twice the tokens of `better` is, where it is no longer than that of the Run and tight: such runs
 /// are no wall.
 pub(super) fn tight_length(better: &Better, own: &Run, unit: MemoryUnit) -> Option<Message> {
@@ -224,7 +239,7 @@ pub(super) fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -
         _ => relevant(own, other, reason),
     };
     // The card's title says all that differs.
-    if matches!(better.gain, Gain::Change | Gain::Split) {
+    if matches!(better.gain, Gain::Change | Gain::Offload | Gain::Split) {
         return t!("{name}: {before} to {after}.", name = Message::plain(name), before, after);
     }
     t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)
