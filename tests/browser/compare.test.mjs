@@ -5,6 +5,7 @@ import { PHONE } from './browser.mjs';
 import {
   addressIs, becomes, calculator, eventually, figures, fragment, input, more, staleIs, unlabelled, until,
 } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const site = calculator();
 const panel = (page) => page.locator('.compare-runs');
@@ -230,7 +231,8 @@ test('text that cannot be read greys the picture until it is mended', async () =
   await staleIs(page, false);
   await input(page, 'tp').fill('abc');
   await staleIs(page, true);
-  await becomes(async () => unlabelled(await figures(page)), unlabelled(before));
+  await settled(page);
+  assert.equal(unlabelled(await figures(page)), unlabelled(before));
   await input(page, 'tp').fill('2');
   await staleIs(page, false);
   await input(page, 'tp').fill('abc');

@@ -30,8 +30,9 @@ async function isRefused(page, key, text, message, of = said) {
   assert.equal(await input(page, key).inputValue(), text);
   await input(page, key).blur();
   assert.equal(await input(page, key).inputValue(), text, 'stays when the field is left');
-  await becomes(async () => unlabelled(await figures(page)), unlabelled(before));
-  await eventually(() => drawn(page), (now) => now === seen);
+  await settled(page);
+  assert.equal(unlabelled(await figures(page)), unlabelled(before));
+  assert.ok(await drawn(page) === seen, 'the picture stays');
 }
 
 test('a value that cannot work says why, and the last good picture stays', async () => {
@@ -85,7 +86,7 @@ test('only the latest text is spoken of', async () => {
   const { page } = await site.open();
   await isRefused(page, 'tp', '7', /do not divide by TP 7/);
   await isRefused(page, 'tp', 'abc', /Enter a whole number/);
-  await becomes(() => said(page, 'tp').count(), 1);
+  assert.equal(await said(page, 'tp').count(), 1);
 });
 
 test('one click mends a value', async () => {
@@ -289,8 +290,9 @@ test('a price that is not understood leaves everything but the cost as it is', a
   await price.fill('cheap');
   const note = page.locator('.stale-note');
   await eventually(() => note.innerText(), (seen) => /The cost is of the last valid value/.test(seen));
-  await becomes(() => page.locator('.stale').count(), 0);
-  await matches(() => page.title(), /^Fits/);
+  await settled(page);
+  assert.equal(await page.locator('.stale').count(), 0);
+  assert.match(await page.title(), /^Fits/);
   await price.fill('3');
   await eventually(() => note.count(), (count) => count === 0);
   assert.deepEqual(problems, []);

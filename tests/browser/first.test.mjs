@@ -1,7 +1,7 @@
 // The first screen that stands in the document: the very figures and boxes that the program then shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { becomes, calculator, until } from './calculator.mjs';
+import { becomes, calculator, still } from './calculator.mjs';
 
 const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 const WIDTHS = [[1440, 900], [1180, 800], [390, 844]];
@@ -48,21 +48,21 @@ for (const [width, height] of WIDTHS) {
     release();
     await page.waitForFunction(() => globalThis.shardscopeStarted);
     await becomes(() => page.locator('#first').count(), 0);
-    await until(() => page.evaluate(drawn, ''), (after) => {
-      const wrong = [];
-      for (const [way, { value, box }] of Object.entries(before)) {
-        const now = after[way];
-        if (!now) wrong.push(`${way} is not there any more`);
-        else if (now.value !== value) wrong.push(`${way}: ${value} became ${now.value}`);
-        else {
-          // What ends with the first screen is less high there.
-          const sides = EXACT.test(way) || value ? 4 : 3;
-          const off = Math.max(...box.slice(0, sides).map((side, at) => Math.abs(side - now.box[at])));
-          if (off > 0) wrong.push(`${way} moved by ${off} px`);
-        }
+    // Not `settled`, which waits for the search: here that never answers.
+    const after = await still(() => page.evaluate(drawn, ''));
+    const wrong = [];
+    for (const [way, { value, box }] of Object.entries(before)) {
+      const now = after[way];
+      if (!now) wrong.push(`${way} is not there any more`);
+      else if (now.value !== value) wrong.push(`${way}: ${value} became ${now.value}`);
+      else {
+        // What ends with the first screen is less high there.
+        const sides = EXACT.test(way) || value ? 4 : 3;
+        const off = Math.max(...box.slice(0, sides).map((side, at) => Math.abs(side - now.box[at])));
+        if (off > 0) wrong.push(`${way} moved by ${off} px`);
       }
-      assert.deepEqual(wrong, []);
-    });
+    }
+    assert.deepEqual(wrong, []);
     for (const kind of ['.strip', '.water', ...(width > 1000 ? ['.surface'] : [])]) {
       assert.ok(Object.keys(before).some((way) => way.includes(kind)), `${kind} is in the first screen`);
     }

@@ -1,7 +1,8 @@
 // What an edit leaves alone: panels are patched in place, so what a reader holds of them stays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { becomes, calculator, eventually } from './calculator.mjs';
+import { calculator, eventually } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const site = calculator();
 
@@ -52,7 +53,8 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
   await edit(page, 'zero', '0');
   await eventually(total, (now) => now !== shown);
   assert.notEqual(label, '');
-  await becomes(state, before);
+  await settled(page);
+  assert.deepEqual(await state(), before);
   assert.deepEqual(problems, []);
 });
 

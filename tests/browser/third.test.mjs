@@ -92,7 +92,7 @@ test('a zoom stays after an edit', async () => {
   await input(page, 'global_batch').fill('128');
   await eventually(() => fragment(page), (now) => now.includes('global_batch=128'));
   await settled(page);
-  await becomes(place, zoomed);
+  assert.equal(await place(), zoomed);
 });
 
 test('selection, open folds, focus and scroll stay after an edit', async () => {
@@ -118,7 +118,7 @@ test('selection, open folds, focus and scroll stay after an edit', async () => {
   await page.keyboard.type('2');
   await eventually(() => figures(page), (now) => now !== figure);
   await settled(page);
-  await becomes(held, before);
+  assert.deepEqual(await held(), before);
 });
 
 test('a key is painted first, the figures follow in the next frame, and the panels below in one of their own', async () => {

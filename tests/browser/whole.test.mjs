@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EMBED, PHONE } from './browser.mjs';
 import { becomes, calculator, eventually, fragment, matches, still } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const site = calculator();
 const RUN = '#v=1&stack=megatron-2025&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&cp=2&schedule=interleaved-1f1b&virtual_stages=4&global_batch=2048'
@@ -50,7 +51,8 @@ test('bad input is said at its field, and the last figures stay', async () => {
     await typed.fill(text);
     await input.locator('.issue.error').waitFor();
     assert.equal(await typed.inputValue(), text);
-    await becomes(() => figures(page), before);
+    await settled(page);
+    assert.deepEqual(await figures(page), before);
     await typed.fill(old);
     await eventually(() => input.locator('.issue.error').count(), (count) => count === 0);
   }
