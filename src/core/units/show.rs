@@ -87,8 +87,8 @@ pub fn show_bytes(bytes: Bytes) -> String {
     MemoryUnit::Gib.fitting(bytes)
 }
 
-/// Bytes of a GPU that stand beside its whole memory: GiB from a tenth of one on, so that 0.79 GiB is not beside 79.2
-/// GiB as 809 MiB; else as [`show_bytes`].
+/// Bytes of a part of a GPU's memory. From 0.1 GiB on they are in GiB, the unit of the whole memory that they stand
+/// beside: `0.79 GiB`, for which [`show_bytes`] has `809 MiB`. Smaller ones are as in [`show_bytes`]: `25.0 MiB`.
 pub fn show_of_gpu(bytes: Bytes) -> String {
     let gib = bytes.gib();
     if (0.1..0.995).contains(&gib) { format!("{} GiB", fixed(gib, 2)) } else { show_bytes(bytes) }
