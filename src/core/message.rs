@@ -200,16 +200,38 @@ impl Message {
             }
             Kind::Joined(_, parts) => parts.iter().for_each(|part| part.figures(visit)),
             Kind::Opening(whole) => {
-                let shown = self.to_string();
-                let mut seen = |text: &str, key: Option<&FigureKey>| {
-                    if shown.contains(text) {
-                        visit(text, key);
-                    }
-                };
-                // One type however deep openings lie in each other.
-                whole.figures(&mut (&mut seen as &mut dyn FnMut(&str, Option<&FigureKey>)));
+                whole.figures_within(opening_of(&whole.to_string()).len(), visit);
             }
             Kind::Plain(_) => {}
+        }
+    }
+
+    /// As [`Self::figures`], those that end within the first `room` bytes of the English text.
+    fn figures_within(&self, room: usize, visit: &mut impl FnMut(&str, Option<&FigureKey>)) {
+        match &self.0 {
+            Kind::Verbatim(text, _) if text.len() <= room => self.figures(visit),
+            Kind::Template(template, arguments) => {
+                let mut at = 0;
+                for piece in pieces(template.text, template.holes, arguments) {
+                    if let Piece::Filled(Argument::Text(message)) = &piece {
+                        message.figures_within(room.saturating_sub(at), visit);
+                    }
+                    at += match piece {
+                        Piece::Words(words) => words.len(),
+                        Piece::Filled(Argument::Count(count)) => thousands(*count).len(),
+                        Piece::Filled(Argument::Text(message)) => message.to_string().len(),
+                    };
+                }
+            }
+            Kind::Joined(separator, parts) => {
+                let mut at = 0;
+                for part in parts {
+                    part.figures_within(room.saturating_sub(at), visit);
+                    at += part.to_string().len() + separator.len();
+                }
+            }
+            Kind::Opening(whole) => whole.figures_within(room.min(opening_of(&whole.to_string()).len()), visit),
+            Kind::Verbatim(..) | Kind::Plain(_) => {}
         }
     }
 
@@ -250,23 +272,37 @@ impl Message {
                 return Ok(());
             }
         };
-        let mut rest = here(text);
-        while let Some((before, after)) = rest.split_once('{') {
-            out.write_str(before)?;
-            rest = &rest[before.len()..];
-            let Some((name, after)) = after.split_once('}') else {
-                break;
-            };
-            let hole = holes.iter().position(|hole| *hole == name);
-            match hole.and_then(|at| arguments.get(at)) {
-                Some(Argument::Count(count)) => out.write_str(&thousands(*count))?,
-                Some(Argument::Text(message)) => message.write(out, catalogue)?,
-                None => write!(out, "{{{name}}}")?,
+        for piece in pieces(here(text), holes, arguments) {
+            match piece {
+                Piece::Words(words) => out.write_str(words)?,
+                Piece::Filled(Argument::Count(count)) => out.write_str(&thousands(*count))?,
+                Piece::Filled(Argument::Text(message)) => message.write(out, catalogue)?,
             }
-            rest = after;
         }
-        out.write_str(rest)
+        Ok(())
     }
+}
+
+/// A piece of a template: words, or a hole with what fills it.
+enum Piece<'a> {
+    Words(&'a str),
+    Filled(&'a Argument),
+}
+
+/// The pieces of the template `rest` in the order of its text; a hole that nothing fills stays as words.
+fn pieces<'a>(mut rest: &'a str, holes: &'a [&'a str], arguments: &'a [Argument]) -> impl Iterator<Item = Piece<'a>> {
+    std::iter::from_fn(move || {
+        let end = match rest.find('{') {
+            Some(0) => rest.find('}').map(|end| end + 1),
+            begin => begin,
+        };
+        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        let name = piece.strip_prefix('{').and_then(|piece| piece.strip_suffix('}'));
+        let hole = holes.iter().position(|hole| Some(*hole) == name);
+        let filled = hole.and_then(|at| arguments.get(at)).map(Piece::Filled);
+        filled.or((!piece.is_empty()).then_some(Piece::Words(piece)))
+    })
 }
 
 /// `text` without a blank between two Chinese characters, which a template has around its holes for figures and names
@@ -529,10 +565,32 @@ mod tests {
         let mut seen = Vec::new();
         whole.opening().templates(&mut |template| seen.push(template));
         assert_eq!(seen, [english]);
-        let said = t!("{a} of it: {b}", a = verbatim("4 GiB"), b = verbatim("7 GiB")).opening();
-        let mut figures = Vec::new();
-        said.figures(&mut |text, _| figures.push(text.to_owned()));
-        assert_eq!((said.to_string().as_str(), figures), ("4 GiB of it", vec!["4 GiB".to_owned()]));
+    }
+
+    /// The figures of an opening are those that stand before its end: "4" is none of "14 GiB".
+    #[test]
+    fn an_opening_has_the_figures_before_its_end() {
+        let figures = |message: &Message| {
+            let mut figures = Vec::new();
+            message.figures(&mut |text, _| figures.push(text.to_owned()));
+            figures
+        };
+        let (large, small) = (verbatim("14 GiB"), verbatim("4"));
+        let whole = t!("{a} of {n} held: {b} layers", b = &small, n = 16_384_u32, a = &large);
+        let listed = Message::joined("; ", [t!("{a} here", a = &large), t!("{b} there", b = &small)]);
+        let within = t!("so {whole}, {small}", whole = &whole, small = &small);
+        for (message, said) in [
+            (whole.opening(), "14 GiB of 16\u{202f}384 held"),
+            (listed.opening(), "14 GiB here"),
+            (within.opening(), "so 14 GiB of 16\u{202f}384 held"),
+            (whole.opening().opening(), "14 GiB of 16\u{202f}384 held"),
+        ] {
+            assert_eq!((message.to_string().as_str(), figures(&message)), (said, vec!["14 GiB".to_owned()]));
+        }
+        // What stands behind an opening counts, and both of a text without an end.
+        let behind = t!("{whole} and {small}", whole = whole.opening(), small = &small);
+        assert_eq!(figures(&behind), ["14 GiB", "4"]);
+        assert_eq!(figures(&behind.opening()), ["14 GiB", "4"]);
     }
 
     #[test]
