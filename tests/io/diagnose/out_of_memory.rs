@@ -117,6 +117,43 @@ fn a_message_that_the_run_does_not_explain_is_of_the_nearest_run_that_does() {
     assert!(diagnosis.causes.iter().any(|cause| cause.id == CauseId::NeverFitted && !cause.set.is_empty()));
 }
 
+/// Runs that failed with all activations kept, which the page's run recomputes, and whose tensors fit where their need
+/// does not. By the report of the page's run with a change and all that differs, what is offered fits, and what is not
+/// enough does not.
+#[test]
+fn changes_of_another_run_are_enough_with_all_that_differs() {
+    let mut not_enough = 0;
+    for layers in 32..48 {
+        let page = run_with(&[
+            ("stack.base", "megatron-2025"),
+            ("model.layers", &layers.to_string()),
+            ("gpus", "8"),
+            ("tp", "4"),
+            ("pp", "1"),
+            ("micro_batch", "3"),
+            ("global_batch", "96"),
+            ("recompute", "full"),
+        ]);
+        let fits = |set: &[(&'static str, String)]| {
+            let memory = shardscope::core::report::report(&page.with_texts(set).unwrap()).unwrap().memory;
+            memory.need_bytes.0 <= memory.capacity_bytes.0
+        };
+        let differs = [("recompute", "none".to_owned()), ("cross_entropy", "megatron".to_owned())];
+        let ran = page.with_texts(&differs).unwrap();
+        if fits(&differs) || tensors(&ran) > 78.0 {
+            continue;
+        }
+        let (diagnosis, _) = found(&failure_of(&ran, 0.0), &page);
+        let other = diagnosis.causes.iter().find(|cause| cause.id == CauseId::AnotherSetting).unwrap();
+        assert_eq!(page.with_texts(&other.set).unwrap(), ran, "{:?}", other.set);
+        let never = diagnosis.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
+        assert!(never.others.iter().all(|change| fits(&change.set)), "{layers} {never:#?}");
+        assert!(never.not_enough.iter().all(|change| !fits(&change.set)), "{layers} {never:#?}");
+        not_enough += never.not_enough.len();
+    }
+    assert!(not_enough > 0);
+}
+
 /// Twice what the largest of the tried runs needs is explained by none: no change of any has a button.
 #[test]
 fn a_message_that_nothing_explains_has_no_change_to_press() {

@@ -168,16 +168,19 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (Some(change), Some(now), Some(after)) => (Some(changed(&change, now, after)), true),
             (change, ..) => (change, after.is_some()),
         };
-        let in_full = |changes: Vec<(Message, SetFields)>| {
-            let changes = changes.into_iter().filter_map(|(change, mut set)| {
-                let along = with_what_differs(&mut set);
-                let (change, helps) = in_words(Some(change), along, Some(&tried(run, place, &set)?));
-                Some(OtherChange { change: change.filter(|_| helps)?, set })
-            });
-            changes.collect()
+        let in_full = |(change, mut set): WordedChange| {
+            let along = with_what_differs(&mut set);
+            let after = tried(run, place, &set)?;
+            let (change, helps) = in_words(Some(change), along, Some(&after));
+            Some((OtherChange { change: change.filter(|_| helps)?, set }, after.fits))
         };
-        let others = in_full(std::mem::take(&mut hypothesis.others));
-        let not_enough = in_full(std::mem::take(&mut hypothesis.too_small));
+        let others = std::mem::take(&mut hypothesis.others).into_iter().filter_map(in_full);
+        let too_small = std::mem::take(&mut hypothesis.too_small).into_iter().filter_map(in_full);
+        // With what differs besides, a change may be enough after all.
+        let (enough, not_enough): (Vec<_>, Vec<_>) = too_small.partition(|(_, fits)| *fits);
+        let alone = |(change, _): (OtherChange, bool)| change;
+        let others = others.chain(enough).map(alone).collect();
+        let not_enough = not_enough.into_iter().map(alone).collect();
         let (change, helps) = in_words(hypothesis.change, along, after.as_ref());
         let missing = before.zip(after.as_ref()).filter(|_| helps && !is_other);
         let missing = missing.and_then(|(now, after)| still_missing(now, after)).or(hypothesis.missing);
@@ -709,11 +712,11 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
                     in which more settings differ, shorter sequences and more GPUs"
         )),
         Some(_) => None,
-        None => Some({
-            t!("a micro-batch of 1, full recomputation, states sharded over data-parallel ranks, or more tensor or \
+        None => Some(t!(
+            "a micro-batch of 1, full recomputation, states sharded over data-parallel ranks, or more tensor or \
                     pipeline ranks. Set the run that failed on Run, with its micro-batch, recomputation and \
-                    attention: then each is computed")
-        }),
+                    attention: then each is computed"
+        )),
     });
     let hypothesis = Hypothesis::new(CauseId::NeverFitted, weight, missing, evidence, change);
     all.push(Hypothesis { set, others, too_small, ..hypothesis });
