@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(verdict.contains("2 of 7 steps are spikes"), found.comparison == Comparison::Inside, "{verdict}");
         // The reader's count is of the same 7 steps: 3 count, the first 2 do not, nor do the 2 spikes.
         let read: Vec<String> = found.read.iter().map(ToString::to_string).collect();
-        let counted = "the median of 3, without the first 2 and 2 of more than 1.5 times the median";
+        let counted = "the median of 3; left out: 2 at the start, 2 of more than 1.5 times the median";
         assert!(read.join(" ").contains(counted), "{read:?}");
     }
 

@@ -2,7 +2,7 @@
 
 use super::collect::Heard;
 use super::patterns::{LogProgram, LoggedQuantity};
-use super::steps::{Summary, first_left_out};
+use super::steps::{ODD, Summary, first_left_out};
 use serde::{Deserialize, Serialize};
 use shardscope_core::calibrate::{COARSE_NOISE, MeasuredPeak, MemoryKind, NOISE, Observation};
 use shardscope_core::diagnose::{stated_settings, unlike};
@@ -651,22 +651,52 @@ pub(super) fn nothing() -> Message {
             Kineto trace, a memory snapshot")
 }
 
-/// "3.27 s a step: the median of 20".
+/// "3.27 s a step: the median of 18; left out: 2 at the start".
 fn summary_words(seconds: String, used: usize, left_out: usize) -> Message {
-    if used + left_out == 1 {
-        t!("{seconds} a step, by one value", seconds)
-    } else {
-        let first = first_left_out(used + left_out);
-        match left_out.saturating_sub(first) {
-            0 => t!("{seconds} a step: the median of {used}, without the first {first}", seconds, used, first),
-            long => t!(
-                "{seconds} a step: the median of {used}, without the first {first} and {long} of more than 1.5 times \
-                    the median",
-                seconds,
-                used,
-                first,
-                long
-            ),
+    let step = match used {
+        1 => t!("{seconds} a step, by one value", seconds),
+        _ => t!("{seconds} a step: the median of {used}", seconds, used),
+    };
+    let first = first_left_out(used + left_out);
+    match (first, left_out.saturating_sub(first)) {
+        (0, 0) => step,
+        (_, 0) => t!("{step}; left out: {first} at the start", step, first),
+        (_, long) => t!(
+            "{step}; left out: {first} at the start, {long} of more than {odd} times the median",
+            step,
+            first,
+            long,
+            odd = ODD
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary_words;
+    use crate::logs::patterns::LoggedQuantity;
+    use crate::logs::steps::Series;
+
+    /// Each count of a summary is one of its series, all of them are in its words, and none is said where it is 0.
+    #[test]
+    fn the_words_of_a_summary_count_every_value() {
+        let last = |tail: f64| move |at: usize, count: usize| if at + 1 == count { tail } else { 1.0 };
+        for tail in [1.0, 100.0] {
+            for count in 1..12 {
+                let mut series = Series::of(LoggedQuantity::Seconds);
+                (0..count).for_each(|at| series.add(None, last(tail)(at, count)));
+                let summary = series.durations().unwrap();
+                assert_eq!(summary.used + summary.left_out, count);
+                let words = summary_words("1.00 s".to_owned(), summary.used, summary.left_out).to_string();
+                let (step, left_out) = words.split_once("; left out: ").unwrap_or((&words, ""));
+                let of = |text: &str| text.rsplit(' ').next().unwrap().parse().unwrap();
+                let used: usize = if step.contains("median") { of(step) } else { 1 };
+                let first = left_out.split_once(" at the start").map_or(0, |(first, _)| of(first));
+                let long = left_out.split_once(" of more than 1.5 times").map_or(0, |(long, _)| of(long));
+                assert_eq!((used, first + long), (summary.used, summary.left_out), "{words}");
+                assert!(!words.contains("median of 1") || used > 1, "{words}");
+                assert!(!left_out.split([' ', ',']).any(|word| word == "0"), "{words}");
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) const fn first_left_out(count: usize) -> usize {
 }
 
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
-const ODD: f64 = 1.5;
+pub(super) const ODD: f64 = 1.5;
 /// Values that differ by less, relatively, are of one run: ranks of a step wait for each other.
 const SAME: f64 = 0.1;
 /// Values that tell whether two runs alternate, at least.
@@ -123,7 +123,7 @@ impl Series {
         differ(least, most) && switches * 5 >= (rest.len() - 1) * 4 && near * 5 >= sorted.len() * 4
     }
 
-    /// The summary of durations: the first two are left out where there are more, then those over 1.5 medians.
+    /// The summary of durations: the first two are left out where there are more, then those over [`ODD`] medians.
     pub fn durations(&self) -> Option<Summary> {
         let mut ordered = self.values.clone();
         ordered.sort_by_key(|(number, _)| *number);

@@ -18,17 +18,19 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
     let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = &of.program))];
     if let Some(step) = of.step {
         let (seconds, used, left_out) = (show_seconds(Seconds(step.seconds)), step.used, step.left_out);
-        parts.push(paragraph(if used + left_out == 1 {
-            t!("A step took {seconds}, by one value.", seconds)
-        } else {
-            t!(
+        parts.push(paragraph(match (used, left_out) {
+            (1, 0) => t!("A step took {seconds}, by one value.", seconds),
+            (1, _) => {
+                t!("A step took {seconds}, by one value; first and odd ones left out: {left_out}.", seconds, left_out)
+            }
+            _ => t!(
                 "A step took {seconds}: the median of {used} steps, which lie within {spread}; first and odd ones \
                     left out: {left_out}.",
                 seconds,
                 used,
                 spread = show_percent(step.spread),
                 left_out
-            )
+            ),
         }));
     }
     let pairs = |all: &[(Message, Message)]| -> Vec<_> {
