@@ -25,6 +25,10 @@ pub enum InputKind {
     Program(&'static Program, Settings),
 }
 
+/// From this share of entries that are a Run's on, an object is a Run. A choice: a Run with a word too many is still a
+/// Run, whose reader says which word; of another program's file a few words are a Run's, and most are not.
+const OF_A_RUN: f64 = 0.5;
+
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
     t!("what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, \
@@ -182,9 +186,8 @@ fn object(text: &str) -> Result<InputKind, Issue> {
     if deepspeed::knows(&object) {
         return Ok(InputKind::Dialect(&deepspeed::DIALECT));
     }
-    // A Run with a word too many is still a Run: its reader says which. Another program's file shares some words.
     let of_run = entries.iter().filter(|(key, _)| ours(key)).count();
-    if entries.is_empty() || of_run > 0 && 2 * of_run >= entries.len() {
+    if entries.is_empty() || of_run > 0 && of_run as f64 >= OF_A_RUN * entries.len() as f64 {
         return Ok(InputKind::Run(object));
     }
     if let Some((other, _)) = entries.iter().find(|(key, _)| !ours(key)).filter(|_| of_run > 0) {

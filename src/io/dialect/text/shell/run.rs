@@ -607,7 +607,9 @@ pub(in crate::dialect::text) const NOTHING: &[&str] = &[
     "test",
 ];
 
-/// Letters of a value that cost as much as one that is put in anew, where more is added to the value.
+/// Letters of a value that count as one that is put in anew, where more is added to the value: they are only copied. A
+/// choice: lists of data to which published scripts add line by line are read to their end, and a value that a loop
+/// doubles still reaches the limit.
 const COPIED: usize = 16;
 
 /// What `raw` adds to the variable `name`, of which it begins with the value: ` more` of `"${NAME} more"`.
