@@ -13,7 +13,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     file: "axolotl.yaml",
     entries: |text| yaml::entries(text.text),
     keys: &["base_model"],
-    stack,
+    told,
+    silent: "hf-trainer",
     read,
     write,
     print: yaml::print,
@@ -41,9 +42,9 @@ const FILES: Files = &[
 const CUT: &str = "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
 
 /// Fused norms and rotary embeddings come by Liger's or Unsloth's switches.
-fn stack(entries: &SettingEntries) -> &'static str {
+fn told(entries: &SettingEntries) -> Option<&'static str> {
     let fused = ["liger_rms_norm", "liger_rope", "unsloth_rms_norm", "unsloth_rope", "flash_attn_rms_norm"];
-    tuning::stack(entries, &fused)
+    tuning::told(entries, &fused)
 }
 
 fn read(reader: &mut SettingsReader) {

@@ -17,7 +17,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     file: "llama_factory.yaml",
     entries: trl::entries,
     keys: &["finetuning_type", "cutoff_len", "lora_target", "quantization_bit", "pure_bf16"],
-    stack,
+    told,
+    silent: "hf-trainer",
     read,
     write,
     print: yaml::print,
@@ -36,8 +37,8 @@ const FILES: Files = &[
     (3, true, true, "examples/deepspeed/ds_z3_offload_config.json"),
 ];
 
-fn stack(entries: &SettingEntries) -> &'static str {
-    tuning::stack(entries, &["enable_liger_kernel", "use_unsloth"])
+fn told(entries: &SettingEntries) -> Option<&'static str> {
+    tuning::told(entries, &["enable_liger_kernel", "use_unsloth"])
 }
 
 fn read(reader: &mut SettingsReader) {

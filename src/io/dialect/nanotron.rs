@@ -17,7 +17,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
         if python::is_program(text.text) { Ok(of_python(text.text)) } else { yaml::entries(text.text) }
     },
     keys: &[],
-    stack: |_| "megatron-2024",
+    told: |_| None,
+    silent: "megatron-2024",
     read,
     write,
     print: yaml::print,

@@ -19,7 +19,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     file: "trl.yaml",
     entries,
     keys: &["per_device_train_batch_size", "model_name_or_path", "use_peft"],
-    stack,
+    told,
+    silent: "hf-trainer",
     read,
     write,
     print: yaml::print,
@@ -51,8 +52,8 @@ pub(crate) fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
     Ok(trainer.into_iter().chain(named).collect())
 }
 
-fn stack(entries: &SettingEntries) -> &'static str {
-    tuning::stack(entries, &["use_liger_kernel", "use_liger"])
+fn told(entries: &SettingEntries) -> Option<&'static str> {
+    tuning::told(entries, &["use_liger_kernel", "use_liger"])
 }
 
 fn read(reader: &mut SettingsReader) {

@@ -426,11 +426,8 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
 fn read_as_imported(dialect: &Dialect, scenario: &Scenario) -> Run {
     let run = &scenario.run;
     let mut present = Run { gpus: run.gpus, gpus_per_node: run.gpus_per_node, ..Run::default() };
-    present.stack = if is_of(dialect, run) {
-        run.stack.clone()
-    } else {
-        Based::preset((dialect.stack)(&dialect.written(scenario)))
-    };
+    present.stack =
+        if is_of(dialect, run) { run.stack.clone() } else { Based::preset(dialect.stack(&dialect.written(scenario))) };
     taken(dialect, scenario, present).resolved()
 }
 

@@ -601,7 +601,7 @@ fn from_dialect(
             model: ModelRead::of(run, (ModelBy::Id, true)),
         });
     }
-    let stack = (dialect.stack)(&entries);
+    let stack = dialect.stack(&entries);
     let mut reader = SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
     reader.told = source.given().clone();
     if exported.is_some() {

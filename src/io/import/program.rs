@@ -54,7 +54,7 @@ pub(super) fn begin(
         }
     }
     let entries = base.iter().map(|(_, name, value)| (name.clone(), value.clone())).collect();
-    let stack = (program.base.stack)(&entries);
+    let stack = program.base.stack(&entries);
     let mut reader = SettingsReader::translated(base.into_iter(), run);
     reader.told = given.clone();
     reader.commented = gpus_of_comments(&settings.text);

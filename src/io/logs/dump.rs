@@ -110,9 +110,9 @@ impl Dump {
         // The software is the page's where someone chose one of this program, or where no argument tells its release.
         let chosen = present.stack.base != Run::default().stack.base;
         let is_of_program = launcher(present) == dialect.id;
-        let is_told = dialect.id != megatron::DIALECT.id || megatron::told(&entries).is_some();
+        let is_told = (dialect.told)(&entries).is_some();
         let is_own = is_of_program && (chosen || !is_told);
-        let stack = (!is_own).then(|| (dialect.stack)(&entries));
+        let stack = (!is_own).then(|| dialect.stack(&entries));
         let mut read = read_entries(dialect, entries, present, stack);
         if let (true, Ok(read)) = (is_own, &mut read) {
             let label = present.stack.preset_row().choice.label;

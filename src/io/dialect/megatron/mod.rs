@@ -20,8 +20,7 @@ use crate::dialect::rows::launcher::Launcher;
 use crate::dialect::rows::prelude::*;
 pub(crate) use layout::needs_release;
 use parallel::SAME;
-use release::generation;
-pub(crate) use release::told;
+use release::told;
 pub(crate) use start::{Blank, start};
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -30,7 +29,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     file: "megatron.sh",
     entries: |text| Ok(entries(text)),
     keys: &[],
-    stack: generation,
+    told,
+    silent: "megatron-2025",
     read,
     write,
     print,

@@ -13,13 +13,8 @@ const OF_2025: &str = "attention-backend";
 /// Arguments of scripts before that: the kernel's, and the one that chose core's models until they were the default.
 const OF_2024: [&str; 2] = ["use-flash-attn", "use-mcore-models"];
 
-/// The release, by arguments that only some have; 2025's where nothing tells.
-pub(super) fn generation(entries: &SettingEntries) -> &'static str {
-    told(entries).unwrap_or("megatron-2025")
-}
-
 /// The release that arguments tell, which only some have.
-pub(crate) fn told(entries: &SettingEntries) -> Option<&'static str> {
+pub(super) fn told(entries: &SettingEntries) -> Option<&'static str> {
     let has = |names: &[&str]| {
         entries.iter().any(|(name, _)| names.contains(&&*name.trim_start_matches('-').replace('_', "-")))
     };

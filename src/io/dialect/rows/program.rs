@@ -17,8 +17,10 @@ pub struct Dialect {
     pub entries: fn(&ImportText) -> Result<SettingEntries, Issue>,
     /// Names that only its files have; none where another sign tells them.
     pub keys: &'static [&'static str],
-    /// The training software of the settings, as far as they tell its release.
-    pub stack: fn(&SettingEntries) -> &'static str,
+    /// The training software that the settings tell; none where they tell nothing of it.
+    pub told: fn(&SettingEntries) -> Option<&'static str>,
+    /// The training software of settings that tell nothing of it.
+    pub silent: &'static str,
     /// Takes them into the Run of the reader.
     pub read: fn(&mut SettingsReader),
     pub(crate) write: fn(&Scenario, &mut SettingsWriter),
@@ -27,6 +29,11 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// The training software of the settings.
+    pub fn stack(&self, entries: &SettingEntries) -> &'static str {
+        (self.told)(entries).unwrap_or(self.silent)
+    }
+
     /// The settings that say a Run.
     pub fn written(&self, scenario: &Scenario) -> SettingEntries {
         let mut writer = SettingsWriter::default();

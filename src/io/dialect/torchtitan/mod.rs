@@ -23,7 +23,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     file: "py",
     entries,
     keys: &[],
-    stack: compiled,
+    told: |entries| is_compiled(entries).then_some("torchtitan"),
+    silent: "torchtitan-eager",
     read,
     write,
     print,
@@ -69,9 +70,9 @@ pub(crate) fn starts(script: &Script) -> bool {
     script.known("CONFIG").is_some() && script.words.iter().any(|word| word.contains("run_train"))
 }
 
-/// With the compiler where the settings say so: `compile.enable`, before `training.compile`; `compile.components` are
-/// the model and the loss unless they are said.
-fn compiled(entries: &SettingEntries) -> &'static str {
+/// True if the settings say that the model is compiled: `compile.enable`, before `training.compile`;
+/// `compile.components` are the model and the loss unless they are said.
+fn is_compiled(entries: &SettingEntries) -> bool {
     let mut settings = if shipped::is_python(entries) { shipped::defaults(entries) } else { Vec::new() };
     settings.extend(entries.iter().cloned());
     let entries = &settings;
@@ -84,11 +85,7 @@ fn compiled(entries: &SettingEntries) -> &'static str {
         Some(part) => names_the_model(part),
         None => true,
     };
-    if of_the_model && value(&["compile.enable", "training.compile"]) == Some(&Value::Bool(true)) {
-        "torchtitan"
-    } else {
-        "torchtitan-eager"
-    }
+    of_the_model && value(&["compile.enable", "training.compile"]) == Some(&Value::Bool(true))
 }
 
 /// True if a value of `compile.components` has the model among its parts: one, or several with commas.
@@ -259,7 +256,7 @@ mod tests {
             ("x --training.seq_len 8 --compile.enable --compile.components loss", "torchtitan-eager"),
             ("[compile]\nenable = false\ncomponents = [\"model\"]\n", "torchtitan-eager"),
         ] {
-            assert_eq!(compiled(&entries(text).unwrap()), stack, "{text}");
+            assert_eq!(DIALECT.stack(&entries(text).unwrap()), stack, "{text}");
         }
     }
 

@@ -19,10 +19,10 @@ pub(super) use sharing::{
 use crate::dialect::rows::prelude::*;
 use shardscope_core::run::Objective;
 
-/// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
-pub(super) fn stack(entries: &SettingEntries, switches: &[&str]) -> &'static str {
+/// Hugging Face's libraries with fused norms and rotary embeddings, where one of `switches` is on.
+pub(super) fn told(entries: &SettingEntries, switches: &[&str]) -> Option<&'static str> {
     let on = |(name, value): &(String, Value)| switches.contains(&&**name) && *value == Value::Bool(true);
-    if entries.iter().any(on) { "hf-fused" } else { "hf-trainer" }
+    entries.iter().any(on).then_some("hf-fused")
 }
 
 /// Begins a Run that such a program can mean: no pipeline, no expert parallelism, nothing adapted or moved to the host.
