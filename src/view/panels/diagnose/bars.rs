@@ -1,6 +1,6 @@
 //! Measured over predicted: two bars on one axis, then a row a part with the difference.
 
-use super::{NS, amount, head, legend, seconds_of};
+use super::{NS, amount, head, legend, legend_item, seconds_of};
 use crate::charts::ticks::{tick_label, ticks};
 use crate::node::figure::Scope;
 use crate::panels::waterfall::rows_made_of;
@@ -111,9 +111,7 @@ fn of_log(found: &Diagnosis, whole: f64, run: &Run) -> Node {
         let said = Message::joined(": ", [Message::from(name), Scope::compared().says(name, &shown)]);
         predicted.push(bar_at(&class, start, seconds / most).title(said));
         start += seconds / most;
-        let shown = inline(verbatim(shown)).reports(name, &Scope::compared());
-        let item = [el("i", &[("class", &class)], &[]), text(name), text(" "), shown];
-        key.push(el("span", &[], &item));
+        key.push(legend_item(&class, Message::joined(" ", [name.into(), Scope::compared().says(name, shown)])));
     }
     predicted.extend(range(found, most));
     let key = [inline(""), el("span", &[("class", "key-line")], &key), inline("")];

@@ -2,7 +2,7 @@
 //! has as many rectangles as columns at most.
 
 use super::bars::axis;
-use super::head;
+use super::{head, legend_item};
 use crate::node::action::TimelineAction;
 use crate::prelude::*;
 use shardscope_core::diagnose::{CauseId, Diagnosis, LaneKind, MeasuredLanes, TraceLanes, seen};
@@ -148,10 +148,7 @@ fn kinds(lanes: &LanePair) -> Vec<LaneKind> {
 
 /// The measured lanes over the predicted ones, with buttons.
 pub(super) fn timeline(lanes: &LanePair, zoom: LaneZoom) -> Node {
-    let key: Vec<Node> = kinds(lanes)
-        .into_iter()
-        .map(|kind| el("span", &[], &[el("i", &[("class", class(kind))], &[]), text(words(kind))]))
-        .collect();
+    let key: Vec<Node> = kinds(lanes).into_iter().map(|kind| legend_item(class(kind), words(kind))).collect();
     let button = |action: TimelineAction, sign: &'static str, label: &'static str| {
         el("button", &[], &[text(verbatim(sign))]).title(label).label(label).on(PanelAction::Timeline(action))
     };

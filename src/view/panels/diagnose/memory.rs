@@ -1,6 +1,6 @@
 //! The GPU of a message that memory ran out, over the prediction; what was asked for.
 
-use super::{amount, head, legend};
+use super::{amount, head, legend, legend_item};
 use crate::charts::ticks::ticks;
 use crate::node::figure::Scope;
 use crate::prelude::*;
@@ -44,8 +44,7 @@ fn colour(part: &str) -> &'static str {
 
 /// A part of a bar in its key.
 fn item(class: &str, words: &'static str, bytes: f64, of: &Scope) -> Node {
-    let shown = inline(verbatim(gib(bytes))).reports(words, of);
-    el("span", &[], &[el("i", &[("class", class)], &[]), text(words), text(" "), shown])
+    legend_item(class, Message::joined(" ", [words.into(), of.says(words, gib(bytes))]))
 }
 
 /// A bar with its label and `whole`, the bytes of all its parts, with what they are.

@@ -212,11 +212,15 @@ fn head(words: impl Into<Message>, beside: Message, legend: Node) -> Node {
     el("div", &[("class", "head")], &[title(words), leaf("span", "muted small", beside), legend])
 }
 
+/// An item of a legend: its sign, of `class`, and what is said of it.
+fn legend_item(class: &str, said: impl Into<Message>) -> Node {
+    el("span", &[], &[el("i", &[("class", class)], &[]), text(said)])
+}
+
 /// What filled and outlined mean, and the bracket over the prediction, which is its `range` in words.
 fn legend(range: Option<Message>) -> Node {
-    let item = |class: &str, words: Message| el("span", &[], &[el("i", &[("class", class)], &[]), text(words)]);
-    let both = [item("me d-text", t!("measured, filled")), item("pr d-text", t!("predicted, outlined"))];
-    let items: Vec<Node> = both.into_iter().chain(range.map(|words| item("bracket", words))).collect();
+    let both = [legend_item("me d-text", t!("measured, filled")), legend_item("pr d-text", t!("predicted, outlined"))];
+    let items: Vec<Node> = both.into_iter().chain(range.map(|words| legend_item("bracket", words))).collect();
     el("span", &[("class", "key-line")], &items)
 }
 

@@ -1,7 +1,7 @@
 //! Several ranks: who is late, who waits, and the three ratios that tell a slow machine, unequal stages and unequal
 //! micro-batches apart.
 
-use super::head;
+use super::{head, legend_item};
 use crate::prelude::*;
 use shardscope_core::diagnose::{CauseId, Diagnosis, SeveralRanks, WorkerTimes};
 
@@ -53,11 +53,12 @@ pub(super) fn waits(ranks: &SeveralRanks) -> Node {
         .figures("on the wire", |row| seconds(row.wire_s))
         .figures("waiting for another rank", |row| seconds(row.waiting_s))
         .figures("makes the others wait", |row| seconds(row.makes_wait_s));
-    let item = |class: &str, words: Message| el("span", &[], &[el("i", &[("class", class)], &[]), text(words)]);
-    let mut key =
-        vec![item("me d-exposed", t!("on the wire")), item("me d-muted hatched", t!("waiting for another rank"))];
+    let mut key = vec![
+        legend_item("me d-exposed", t!("on the wire")),
+        legend_item("me d-muted hatched", t!("waiting for another rank")),
+    ];
     if computes {
-        key.insert(0, item("me d-forward", t!("compute")));
+        key.insert(0, legend_item("me d-forward", t!("compute")));
     }
     let beside = t!("{calls} calls of all ranks", calls = ranks.calls);
     Node::from_iter([

@@ -1,7 +1,7 @@
 //! Steps of a log over the prediction, and what to do where there is nothing to explain.
 
 use super::bars::range_words;
-use super::head;
+use super::{head, legend_item};
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::ticks;
@@ -100,13 +100,12 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
 
 /// What the lines and the band are.
 fn key(found: &Diagnosis) -> Node {
-    let item = |class: &str, words: Message| el("span", &[], &[el("i", &[("class", class)], &[]), text(words)]);
     let of = |field: &str, seconds: f64| Scope::compared().says(field, show_seconds(Seconds(seconds)));
     let predicted = found
         .predicted_s
-        .map(|seconds| item("line predicted", t!("predicted {seconds}", seconds = of("step.time_s", seconds))));
-    let range = range_words(found).map(|words| item("within", words));
-    let items: Vec<Node> = std::iter::once(item("line", t!("measured"))).chain(predicted).chain(range).collect();
+        .map(|seconds| legend_item("line predicted", t!("predicted {seconds}", seconds = of("step.time_s", seconds))));
+    let range = range_words(found).map(|words| legend_item("within", words));
+    let items: Vec<Node> = std::iter::once(legend_item("line", t!("measured"))).chain(predicted).chain(range).collect();
     el("span", &[("class", "key-line")], &items)
 }
 
