@@ -62,21 +62,24 @@ fn key_line(items: &[Node]) -> Node {
     el("div", &[("class", "pair-row axis")], &cells)
 }
 
-/// The axis below bars that end at `most` bytes, GiB, with the `limit`, whose name stands in place of what is too near.
-fn axis(most: f64, limit: f64, is_total: bool) -> Node {
+/// The axis below bars that end at `most` bytes, GiB, with the `limit` where one is known and whose it is: its name
+/// stands in place of what is too near.
+fn axis(most: f64, limit: Option<&(f64, Scope)>) -> Node {
     let place = |bytes: f64| percent("left", bytes / most);
-    let marks = ticks(0.0, most / GIB, 6).into_iter().filter(|tick| (tick * GIB - limit).abs() > NEAR * most);
+    let marks = ticks(0.0, most / GIB, 6).into_iter();
+    let marks = marks.filter(|tick| limit.is_none_or(|(limit, _)| (tick * GIB - limit).abs() > NEAR * most));
     let marks = marks.map(|tick| el("span", &[("style", &place(tick * GIB))], &[text(verbatim(number(tick, 2)))]));
-    let scope = if is_total { Scope::files() } else { Scope::compared() };
-    let name = t!("limit {bytes}", bytes = scope.says("total", gib(limit)));
-    // Near an end the name begins or ends there.
-    let class = match limit / most {
-        share if share > 0.9 => "limit last",
-        share if share < 0.1 => "limit early",
-        _ => "limit",
-    };
-    let named = el("span", &[("class", class), ("style", &place(limit))], &[text(name)]);
-    let all: Vec<Node> = marks.chain([named]).collect();
+    let named = limit.map(|(limit, scope)| {
+        let name = t!("limit {bytes}", bytes = scope.says("total", gib(*limit)));
+        // Near an end the name begins or ends there.
+        let class = match limit / most {
+            share if share > 0.9 => "limit last",
+            share if share < 0.1 => "limit early",
+            _ => "limit",
+        };
+        el("span", &[("class", class), ("style", &place(*limit))], &[text(name)])
+    });
+    let all: Vec<Node> = marks.chain(named).collect();
     let cells = [inline(""), el("span", &[("class", "ticks")], &all), inline("")];
     el("div", &[("class", "pair-row axis")], &cells)
 }
@@ -89,10 +92,13 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
     let message = &memory.message;
     let (parts, used) = held(memory);
     let asked = message.asked.unwrap_or(0.0);
-    let total = message.total.or(memory.need.map(|need| need[3])).unwrap_or(used + asked);
+    let of_message = message.total.map(|total| (total, Scope::files()));
+    let limit = of_message.or_else(|| Some((memory.need?[3], Scope::compared())));
+    let total = limit.as_ref().map(|(total, _)| *total);
+    let free = message.free.map(|free| total.map_or(free, |total| free.min((total - used).max(0.0))));
     let high = memory.need.map_or(0.0, |need| need[2]);
-    let most = (used + asked).max(total).max(high).max(1.0) * 1.02;
-    let limit = || el("s", &[("style", &percent("left", total / most))], &[]);
+    let most = (used + asked.max(free.unwrap_or(0.0))).max(total.unwrap_or(0.0)).max(high).max(1.0) * 1.02;
+    let mark = || total.map(|total| el("s", &[("style", &percent("left", total / most))], &[]));
     let mut start = 0.0;
     let mut inside = Vec::new();
     let mut key = Vec::new();
@@ -101,8 +107,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         key.push(item(class, name, bytes, &Scope::files()));
         start += bytes / most;
     }
-    if let Some(free) = message.free {
-        let shown = free.min((total - used).max(0.0));
+    if let Some((free, shown)) = message.free.zip(free) {
         inside.push(bar_at("free", start, shown / most).title("free"));
         // It is a part of what was asked for, so that the parts add up to more than the bar by it.
         key.push(item(
@@ -116,7 +121,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         inside.push(bar_at("asked", start, asked / most).title("asked for"));
         key.push(item("asked", "asked for", asked, &Scope::files()));
     }
-    inside.push(limit());
+    inside.extend(mark());
     let what = if asked > 0.0 { "in use and asked for" } else { "in use" };
     let mut lines = vec![bar_line(["Message", what], used + asked, &inside, &Scope::files())];
     let mut keys = vec![key_line(&key)];
@@ -132,7 +137,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
             start += bytes / most;
         }
         inside.push(bracket(low / most, high / most));
-        inside.push(limit());
+        inside.extend(mark());
         lines.push(bar_line(["Predicted", "peak of the GPU"], need, &inside, &Scope::compared()));
         keys.push(key_line(&key));
         range = Some(t!(
@@ -141,7 +146,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
             high = Scope::compared().says("need, high", gib(high))
         ));
     }
-    lines.push(axis(most, total, message.total.is_some()));
+    lines.push(axis(most, limit.as_ref()));
     lines.extend(keys);
     let beside = message.total.map(|total| Scope::files().says("total", gib(total))).unwrap_or_default();
     let whose = memory.whose_prediction();

@@ -147,6 +147,27 @@ fn what_was_asked_for_crosses_the_limit() {
     assert!((of("free", "left:") - from).abs() < 1e-3);
 }
 
+/// A message without a total and without a run: what was in use and asked for is drawn, and no limit is, nor named.
+#[test]
+fn no_limit_is_named_where_none_is_known() {
+    let gib = |size: f64| Some(size * 1_073_741_824.0);
+    let message = |total| shardscope_core::diagnose::OutOfMemory {
+        asked: gib(2.0),
+        allocated: gib(77.0),
+        unused: gib(2.0),
+        total,
+        ..Default::default()
+    };
+    let bars = |total, run: Option<&Run>| memory::bars(&out_of_memory(message(total), run)).to_html();
+    let html = bars(None, None);
+    assert!(html.contains("in use and asked for") && html.contains(">81.0<"), "{html}");
+    assert!(!html.contains("limit") && !html.contains("<s "), "{html}");
+    // The total of the message, else the GPU of the run.
+    for html in [bars(gib(79.2), None), bars(None, Some(&small()))] {
+        assert!(html.contains("limit 79.2 GiB") && html.contains("<s "), "{html}");
+    }
+}
+
 /// An outlined part is of tensors or of none: the parts that are tensors are what the sentence below the bar calls
 /// allocated, and its rest is the one part that is none.
 #[test]
