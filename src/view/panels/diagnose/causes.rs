@@ -63,11 +63,19 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
     ])
 }
 
-/// Parts whose sum is larger than the difference by this factor are said not to be its parts alone.
+/// From this factor on between the sum of the causes and the difference, the causes are said to be more than it. A
+/// choice: seconds are shown with three digits, in which a smaller excess is hardly seen.
 const MORE: f64 = 1.02;
 
-/// A rest below this share of the difference is nothing.
-const NOTHING: f64 = 0.02;
+/// A rest below this share of the difference is nothing. A choice: far above the rounding of a sum, and far below what
+/// the three digits of the difference show.
+const NOTHING: f64 = 1e-6;
+
+/// Seconds of the causes, where these are more than `beyond`, the seconds by which the step is longer.
+fn sum_above(found: &Diagnosis, beyond: f64) -> Option<f64> {
+    let longer: f64 = found.causes.iter().filter_map(|cause| cause.seconds).sum();
+    (longer > MORE * beyond).then_some(longer)
+}
 
 /// How far the calculator's own range reaches from its prediction.
 fn own_error(found: &Diagnosis) -> f64 {
@@ -80,8 +88,7 @@ fn own_error(found: &Diagnosis) -> f64 {
 fn explained(found: &Diagnosis, beyond: f64) -> Message {
     let own = own_range(found);
     let says = |field: &str, shown: String| Scope::files().says(field, shown);
-    let longer: f64 = found.causes.iter().filter_map(|cause| cause.seconds).sum();
-    if longer > MORE * beyond {
+    if let Some(longer) = sum_above(found, beyond) {
         return t!(
             "these parts take {longer} more than predicted, other parts {shorter} less · the predicted step itself \
                 may be off by {own}",
@@ -112,13 +119,19 @@ fn own_range(found: &Diagnosis) -> Message {
 
 /// What no cause explains: the last row, also where nothing is left.
 fn rest(found: &Diagnosis, beyond: f64) -> Option<Node> {
-    let left = beyond * (1.0 - found.explained?);
+    let explained = found.explained?;
+    let is_more = sum_above(found, beyond).is_some();
+    let left = if is_more { 0.0 } else { beyond * (1.0 - explained) };
     if left < NOTHING * beyond {
-        let nothing = muted(t!("Nothing: the causes above are the whole difference."));
+        let nothing = if is_more {
+            t!("Nothing: the causes above are more than the difference, and other parts are shorter.")
+        } else {
+            t!("Nothing: the causes above are the whole difference.")
+        };
         let cells = [
             leaf("span", "number", ""),
             amount("amount", "0 s").reports("not explained", &Scope::files()),
-            el("div", &[], &[heading("Not explained"), nothing]),
+            el("div", &[], &[heading("Not explained"), muted(nothing)]),
             el("div", &[], &[]),
             el("div", &[], &[]),
         ];

@@ -289,14 +289,25 @@ fn the_calculators_own_error_has_both_ends_and_the_rest_a_row() {
         measured_ns: 4_000_000_000,
         predicted_s: Some(2.0),
     });
-    found.causes = vec![FoundCause { seconds: Some(2.0), ..FoundCause::new(CauseId::GradReduceLate, "x".into()) }];
-    for (explained, left) in [(1.0, "0 s"), (0.5, "1.00 s")] {
-        found.explained = Some(explained);
-        let html = causes::causes(&found, None).to_html();
+    // The step is 2 s longer: the seconds of the cause, what is left, and whether the cause is all of it.
+    for (seconds, left, is_all) in
+        [(2.0, "0 s", true), (1.0, "1.00 s", false), (1.97, "30.0 ms", false), (2.5, "0 s", false)]
+    {
+        found.causes =
+            vec![FoundCause { seconds: Some(seconds), ..FoundCause::new(CauseId::GradReduceLate, "x".into()) }];
+        found.explained = Some((seconds / 2.0_f64).min(1.0));
+        let list = causes::causes(&found, None);
+        let html = list.to_html();
         assert!(html.contains("may be off by") && html.contains("− 100 ms") && html.contains("+ 400 ms"), "{html}");
         let last = html.split_once("<li class=\"rest\"").unwrap_or_else(|| panic!("{html}")).1;
-        let (value, unit) = left.split_once(' ').unwrap();
-        assert!(last.contains("Not explained") && last.contains(value) && last.contains(unit), "{last}");
+        assert!(last.contains("Not explained"), "{last}");
+        assert_eq!(last.contains("the whole difference"), is_all, "{seconds} {last}");
+        assert_eq!(last.contains("more than the difference"), seconds > 2.0, "{seconds} {last}");
+        assert_eq!(html.contains("other parts 500 ms less"), seconds > 2.0, "{html}");
+        let figures = list.figures();
+        let shown: Vec<_> =
+            figures.iter().filter(|(field, ..)| field == "not explained").map(|(.., shown)| shown).collect();
+        assert_eq!(shown, [left], "{seconds}");
     }
 }
 
