@@ -525,6 +525,23 @@ fn a_file_without_its_launcher_says_what_shards_the_states() {
     assert!(assumed(&off).contains("ZeRO stage 3"), "{}", assumed(&off));
     let on = import(&format!("{file}use_lora: true\n"));
     expect(&on, &[("zero", "3")]);
+    // `open_instruct/finetune.py:559`: the base of QLoRA is on each GPU ("force data-parallel training"), and
+    // `scripts/finetune_qlora_with_accelerate_config.sh` starts `configs/train_configs/sft/tulu2_7b_qlora.yaml` by
+    // Accelerate alone.
+    let quantised = format!("{file}use_lora: true\nuse_qlora: true\nlora_rank: 64\n");
+    expect(&import(&quantised), &[("zero", "0"), ("adapter.base", "nf4")]);
+    // A command of Accelerate without DeepSpeed is none of those that start it.
+    let command = |more: &str| {
+        format!(
+            "accelerate launch {more} open_instruct/finetune.py --model_name_or_path meta-llama/Llama-3.1-8B \
+             --use_slow_tokenizer --with_tracking --max_seq_length 2048 --per_device_train_batch_size 1\n"
+        )
+    };
+    for more in ["", "--num_machines 1 --num_processes 8"] {
+        expect(&import(&command(more)), &[("zero", "0")]);
+    }
+    let third = "--use_deepspeed --deepspeed_config_file configs/ds_configs/stage3_no_offloading_accelerate.conf";
+    expect(&import(&command(third)), &[("zero", "3")]);
     // Another program's file of adapters.
     let other = import(
         "model_name_or_path: meta-llama/Llama-3.1-8B\nuse_peft: true\nmax_length: 2048\n\

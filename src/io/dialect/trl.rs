@@ -132,8 +132,7 @@ fn precision(reader: &mut SettingsReader, of_trl: bool, of_chat: bool, sharing: 
     let bf16 = bf16.or(by_launcher.then_some(true));
     // Files of allenai/open-instruct e6c3044, whose `open_instruct/finetune.py:568` and `dpo_tune_cache.py:310` load
     // the weights in bf16, whatever the launcher says.
-    let of_instruct =
-        bf16 != Some(false) && !fp16 && ["with_tracking", "use_slow_tokenizer"].iter().all(|name| reader.has(name));
+    let of_instruct = bf16 != Some(false) && !fp16 && tuning::is_of_instruct(reader);
     if of_instruct {
         reader.assume("weights are loaded in bf16: open-instruct where the text is silent");
     }

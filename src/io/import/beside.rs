@@ -94,6 +94,11 @@ pub(super) fn started<'t>(source: &'t ImportText) -> Option<&'t String> {
     words[words.iter().position(|word| program_name(word) == "srun" || starts_python(word))?..].iter().find(is_python)
 }
 
+/// True of a script whose command has `launcher` among its words.
+pub(super) fn starts_by(script: &Script, launcher: &str) -> bool {
+    script.words.iter().any(|word| program_name(word) == launcher)
+}
+
 /// The script of a shell that the command of a script runs: `bash submit.sh`.
 pub(super) fn script_run(script: &Script) -> Option<&String> {
     const SHELLS: [&str; 3] = ["bash", "sh", "sbatch"];

@@ -604,6 +604,7 @@ fn from_dialect(
     let stack = dialect.stack(&entries);
     let mut reader = SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
     reader.told = source.given().clone();
+    reader.by_accelerate = !python::is_program(launch.text) && beside::starts_by(launch.script(), "accelerate");
     if exported.is_some() {
         reader.note("link in the comment", "what the settings do not say; they were edited since");
     } else {

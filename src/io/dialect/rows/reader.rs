@@ -93,6 +93,8 @@ pub struct SettingsReader {
     pub(crate) model_by: (ModelBy, bool),
     /// True if a size of the model is a guess: which model it is stays open.
     pub(crate) doubted: bool,
+    /// True where the text has the command of Accelerate that starts its program.
+    pub(crate) by_accelerate: bool,
     /// GPUs that a comment of the text speaks of, with its words.
     pub(crate) commented: Option<(u64, String)>,
 }
@@ -118,6 +120,7 @@ impl SettingsReader {
             moot: Vec::new(),
             model_by: (ModelBy::Page, false),
             doubted: false,
+            by_accelerate: false,
             commented: None,
         }
     }

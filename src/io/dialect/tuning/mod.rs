@@ -12,8 +12,9 @@ pub(super) use adapters::{
 };
 pub(super) use counted::{Counted, counted, lisa};
 pub(super) use sharing::{
-    Files, Fsdp, Sharing, by_accelerate, by_accelerate_file, deepspeed, deepspeed_inside, fsdp, is_pure, offload,
-    offload_activations, offloads_activations, precision, reduces_each, shared, sharing, write_deepspeed, write_half,
+    Files, Fsdp, Sharing, by_accelerate, by_accelerate_file, deepspeed, deepspeed_inside, fsdp, is_of_instruct,
+    is_pure, offload, offload_activations, offloads_activations, precision, reduces_each, shared, sharing,
+    write_deepspeed, write_half,
 };
 
 use crate::dialect::rows::prelude::*;

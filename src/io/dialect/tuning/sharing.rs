@@ -127,9 +127,12 @@ fn by_unknown_launcher(reader: &mut SettingsReader) -> Sharing {
     if reader.run.gpus == 1 || LAUNCHED.iter().any(|name| reader.has(name)) {
         return Sharing::Nobody;
     }
-    // allenai/open-instruct e6c3044 `scripts/finetune_with_accelerate_config.sh`, and those of DPO, LoRA and QLoRA.
-    let of_instruct = ["with_tracking", "use_slow_tokenizer"].iter().all(|name| reader.has(name));
-    if of_instruct && reader.choose(SHARDED, true) {
+    let of_instruct = is_of_instruct(reader);
+    // Its QLoRA loads the base whole on each GPU: `open_instruct/finetune.py:559` ("force data-parallel training"),
+    // `scripts/finetune_qlora_with_accelerate_config.sh`. Its other files are started by DeepSpeed:
+    // `scripts/finetune_with_accelerate_config.sh`, and those of DPO and LoRA.
+    let by_deepspeed = of_instruct && !reader.by_accelerate && !is_on(&"use_qlora");
+    if by_deepspeed && reader.choose(SHARDED, true) {
         reader.assume("ZeRO stage 3 by DeepSpeed, as open-instruct's own commands start its files");
         reader.set("zero", 3);
         reduces_each(reader);
@@ -149,6 +152,12 @@ fn by_unknown_launcher(reader: &mut SettingsReader) -> Sharing {
     }
     reader.assume(UNSHARDED);
     Sharing::Nobody
+}
+
+/// True of settings of allenai/open-instruct e6c3044, by two names that its files have together
+/// (`configs/train_configs`).
+pub(in crate::dialect) fn is_of_instruct(reader: &SettingsReader) -> bool {
+    ["with_tracking", "use_slow_tokenizer"].iter().all(|name| reader.has(name))
 }
 
 /// Gradients are reduced to their shards in every micro-batch, where there are shards.
