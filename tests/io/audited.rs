@@ -577,6 +577,10 @@ fn the_file_of_a_tokenizer_decides_its_vocabulary() {
     let own = import(&command("llama2/tokenizer.model"));
     expect(&own, &[("model.vocab", "32000")]);
     assert!(own.model.sure, "{:?}", own.model);
+    // The file of google/gemma-7b has this name too, and 256000 tokens (its `config.json`).
+    let anyone = import(&command("/data/tokenizer.model"));
+    expect(&anyone, &[("model.vocab", "32000")]);
+    assert!(!anyone.model.sure && assumed(&anyone).contains("the file /data/tokenizer.model"), "{}", assumed(&anyone));
 }
 
 /// Bash's manual, Shell Parameters: `X="${X} more"` appends, as `X+=" more"` does. In the form of llm-jp/scripts

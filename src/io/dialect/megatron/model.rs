@@ -111,11 +111,12 @@ fn of_tokenizer_kind(reader: &SettingsReader) -> Option<(u64, Message, bool)> {
     }
     let vocab = LLAMA_2;
     // Its size is that of the file, whoever trained it: Megatron-LM core_r0.12.0
-    // `megatron/training/tokenizer/tokenizer.py` (`_Llama2Tokenizer`, `vocab_size`). Meta's file is `tokenizer.model`.
+    // `megatron/training/tokenizer/tokenizer.py` (`_Llama2Tokenizer`, `vocab_size`). Meta's file is `tokenizer.model`,
+    // and so are those of others: google/gemma-7b, whose `config.json` has a vocabulary of 256000.
     let file = reader.last("--tokenizer-model").and_then(Value::text);
     let is_another = |file: &&str| {
         let last = file.rsplit('/').next().unwrap_or_default();
-        !is_open(last) && last != "tokenizer.model" && !last.to_ascii_lowercase().contains("llama")
+        !is_open(last) && !file.to_ascii_lowercase().contains("llama")
     };
     Some(match file.filter(is_another) {
         Some(file) => {
