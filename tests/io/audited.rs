@@ -616,6 +616,23 @@ fn a_tool_on_every_node_is_no_training_and_a_folder_may_be_unknown() {
     assert_eq!(read.model.id, "qwen2.5-32b");
 }
 
+/// `srun(1)`, `mpirun(1)`: what stands behind an option that takes a value is its value, whatever it is called; the
+/// first word that is neither is the program, whatever stands behind it.
+#[test]
+fn a_value_of_an_option_is_not_the_program_that_is_started() {
+    let settings = MEGATRON.split_once(' ').map_or("", |(_, settings)| settings);
+    for launcher in [
+        "srun -p test",
+        "srun --partition test",
+        "srun -l -p test --job-name date",
+        "srun -K1 -N2 -p test",
+        "mpirun -np 16 --allow-run-as-root -x test -mca read test",
+    ] {
+        let read = import(&format!("{launcher} ./train.sh {settings}\nsrun -N 2 cp train.py /scratch\n"));
+        expect(&read, &[("tp", "2"), ("global_batch", "64")]);
+    }
+}
+
 /// In the form of aws-samples/awsome-distributed-training 7217859 `3.test_cases/pytorch/trl/grpo/train.sbatch`: the
 /// command stands in two variables, and the server of the rollouts is started last (`trl vllm-serve`).
 #[test]

@@ -119,24 +119,98 @@ fn weight(words: &[String]) -> u8 {
     }
 }
 
+/// Options of `srun` and `mpirun` that take no value, or one behind `=` alone: `srun(1)`, `mpirun(1)` of Open MPI.
+const SWITCHES: [&str; 57] = [
+    "-E",
+    "-H",
+    "-I",
+    "-K",
+    "-O",
+    "-Q",
+    "-V",
+    "-X",
+    "-Z",
+    "-h",
+    "-k",
+    "-l",
+    "-q",
+    "-s",
+    "-u",
+    "-v",
+    "--allow-run-as-root",
+    "--async",
+    "--bynode",
+    "--byslot",
+    "--contiguous",
+    "--disable-status",
+    "--display-allocation",
+    "--display-map",
+    "--exact",
+    "--exclusive",
+    "--external",
+    "--hold",
+    "--immediate",
+    "--interactive",
+    "--kill-on-bad-exit",
+    "--label",
+    "--multi-prog",
+    "--nice",
+    "--no-allocate",
+    "--no-kill",
+    "--nolocal",
+    "--nooversubscribe",
+    "--overcommit",
+    "--overlap",
+    "--oversubscribe",
+    "--pernode",
+    "--preserve-env",
+    "--propagate",
+    "--pty",
+    "--quiet",
+    "--quit-on-interrupt",
+    "--reboot",
+    "--report-bindings",
+    "--resv-ports",
+    "--spread-job",
+    "--tag-output",
+    "--test-only",
+    "--timestamp-output",
+    "--unbuffered",
+    "--use-min-nodes",
+    "--verbose",
+];
+
+/// The program that a launcher of processes starts, the first of `words`: what is neither an option of it nor the value
+/// of one.
+fn started_by(words: &[String]) -> Option<&String> {
+    let is_slurm = words.first()?.rsplit('/').next() == Some("srun");
+    let mut rest = words.iter().skip(1);
+    while let Some(word) = rest.next() {
+        if !word.starts_with('-') {
+            return Some(word);
+        }
+        let is_long = word.starts_with("--");
+        // Open MPI takes its long options behind one dash too.
+        let named = if is_long || word.len() == 2 { word.clone() } else { format!("-{word}") };
+        let joined = is_slurm && !is_long && word.len() > 2;
+        let values = match named.trim_start_matches('-') {
+            _ if joined || word.contains('=') || SWITCHES.contains(&named.as_str()) => 0,
+            // A parameter's name, and its value.
+            "mca" | "gmca" | "prtemca" | "pmixmca" => 2,
+            _ => 1,
+        };
+        rest.by_ref().take(values).for_each(drop);
+    }
+    None
+}
+
 /// True of a launcher of processes that starts a tool on each node, `srun --nodes 2 rm -rf cache`.
 fn starts_tool(words: &[String]) -> bool {
     const STARTS: [&str; 3] = ["srun", "mpirun", "mpiexec"];
     const DOES: [&str; 3] = ["ray", "sudo", "conda"];
-    let name = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
-    let Some((first, rest)) = words.split_first() else { return false };
-    if !STARTS.contains(&&*name(first)) {
-        return false;
-    }
-    // An option's value may have the name of a tool: what starts a program behind it is none.
-    let tool = rest.iter().position(|word| NOTHING.contains(&word.as_str()) && !DOES.contains(&word.as_str()));
-    let is_program = |word: &String| {
-        let name = name(word);
-        name.rsplit('.').next() == Some("py")
-            || name.starts_with("python")
-            || LAUNCHERS.iter().any(|(launcher, _)| *launcher == name)
-    };
-    tool.is_some() && !rest.iter().any(is_program)
+    let is_launcher = words.first().is_some_and(|word| STARTS.contains(&word.rsplit('/').next().unwrap_or_default()));
+    let program = if is_launcher { started_by(words) } else { None };
+    program.is_some_and(|word| NOTHING.contains(&word.as_str()) && !DOES.contains(&word.as_str()))
 }
 
 /// The commands that say the training.
