@@ -673,6 +673,32 @@ fn a_section_counts_where_its_switch_is_on() {
     assert!(why.is_some_and(|why| why.contains("switched off")), "{:?}", off.ignored);
 }
 
+/// arcee-ai/NeMo-RL 0912707 `rlkit/models/policy/lm_policy.py:86`: with the second section on, degrees are its own, 1
+/// where it does not say one, whatever the first has; `examples/configs/rl/reverser/qwen3_0.6B_dtv2.yaml` switches the
+/// first off, and a section that is off says nothing.
+#[test]
+fn the_first_section_says_nothing_where_the_second_is_on() {
+    let file = |first: &str, second: &str| {
+        format!(
+            "policy:\n  model_name: Qwen/Qwen3-0.6B\n  train_global_batch_size: 256\n  train_micro_batch_size: 4\n  \
+             max_total_sequence_length: 512\n  precision: bfloat16\n  dtensor_cfg:\n    {first}\n    \
+             cpu_offload: true\n    activation_checkpointing: true\n    tensor_parallel_size: 4\n    \
+             context_parallel_size: 2\n  dtensor_v2_cfg:\n    enabled: {second}\n    tensor_parallel_size: 2\n\
+             cluster:\n  gpus_per_node: 8\n  num_nodes: 1\n"
+        )
+    };
+    for first in ["enabled: true", "enabled: false", "custom_parallel_plan: null"] {
+        let read = import(&file(first, "true"));
+        expect(&read, &[("tp", "2"), ("cp", "1"), ("recompute", "none")]);
+        assert!(read.run.offload.parameters.is_none(), "{first}: {:?}", read.run.offload);
+        assert!(!names(&read, "policy.dtensor_cfg.tensor_parallel_size"), "{first}: {:?}", read.unread);
+        let why = read.ignored.iter().map(ToString::to_string).find(|why| why.contains("dtensor_cfg.context_parallel"));
+        assert!(why.is_some_and(|why| why.contains("another section")), "{first}: {:?}", read.ignored);
+    }
+    expect(&import(&file("enabled: true", "false")), &[("tp", "4"), ("cp", "2"), ("recompute", "full")]);
+    expect(&import(&file("enabled: false", "false")), &[("tp", "1"), ("cp", "1"), ("recompute", "none")]);
+}
+
 /// NVIDIA-NeMo/Megatron-Bridge 717c62d (v0.2.0) `scripts/performance/argument_parser.py` and `utils/utils.py`
 /// (`get_model_recipe`): the name of the model has two parts, and the precision is `--compute_dtype`. In the form of
 /// AI-Hypercomputer/gpu-recipes 2e1fd5e `training/a4x-max/deepseek-v3`.

@@ -270,8 +270,10 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.dtensor_cfg.sequence_parallel", "parallelism.enable_sequence_parallel"),
         by("policy.dtensor_cfg.activation_checkpointing", checkpoint),
         when("policy.dtensor_cfg.cpu_offload", OFFLOAD),
-        // A section of arcee-ai/NeMo-RL 0be5512 `nemo_rl/models/policy/dtensor_v2/v2_policy_worker.py`, whose experts
-        // have a dimension of the mesh of their own: that degree is not read.
+        // A section of arcee-ai/NeMo-RL. Its degree of the experts is not read: at 0be5512
+        // (`nemo_rl/models/policy/dtensor_v2/v2_policy_worker.py:264`) they have a dimension of the mesh of their own,
+        // at 0912707 (`rlkit/models/policy/v2_policy_worker.py:190`) the ranks of data, context and tensor parallelism,
+        // and no file says for which of them it is.
         row_where("policy.dtensor_v2_cfg.tensor_parallel_size", TP, V2),
         row_where("policy.dtensor_v2_cfg.context_parallel_size", CP, V2),
         row_where("policy.dtensor_v2_cfg.sequence_parallel", "parallelism.enable_sequence_parallel", V2),

@@ -100,10 +100,37 @@ impl Settings {
         chosen.split_whitespace().next()
     }
 
+    /// True of a setting in a section that its program does not read: another one, which is on, stands in its place, or
+    /// its own switch is off.
+    pub fn is_out_of_use(&self, name: &str) -> bool {
+        self.is_replaced(name) || SECTIONS.iter().any(|[off, _]| is_of(name, off) && self.switch(off) == Some(0.0))
+    }
+
+    /// True of a setting in a section in whose place another one is on.
+    pub fn is_replaced(&self, name: &str) -> bool {
+        SECTIONS.iter().any(|[before, over]| is_of(name, before) && self.switch(over) == Some(1.0))
+    }
+
+    fn switch(&self, section: &str) -> Option<f64> {
+        self.number(&format!("{section}.{SWITCH}"))
+    }
+
     /// True if a setting is this word.
     pub fn is(&self, name: &str, word: &str) -> bool {
         self.get(name).and_then(Value::text).is_some_and(|text| text.eq_ignore_ascii_case(word))
     }
+}
+
+/// Sections of which the second, where it is on, is read in the place of the first. Source: arcee-ai/NeMo-RL 0912707
+/// `rlkit/models/policy/lm_policy.py:86` (`if dtv2_enable`).
+const SECTIONS: [[&str; 2]; 1] = [["policy.dtensor_cfg", "policy.dtensor_v2_cfg"]];
+
+/// The switch of a section.
+const SWITCH: &str = "enabled";
+
+/// True of a setting in `section` that is not its switch.
+fn is_of(name: &str, section: &str) -> bool {
+    name.strip_prefix(section).and_then(|rest| rest.strip_prefix('.')).is_some_and(|rest| rest != SWITCH)
 }
 
 /// The files that settings are over: what `defaults` and `extends` name.

@@ -136,6 +136,10 @@ impl Program {
         // The command that was called is no setting.
         for (at, (name, value)) in settings.entries.iter().enumerate().filter(|(_, (name, _))| name != "program") {
             let origin = Origin::Text(name.clone());
+            if settings.is_out_of_use(name) {
+                out.push((origin, format!("?{name}"), value.clone()));
+                continue;
+            }
             match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
                 // A value that a later one takes the place of makes nothing.
                 Some((SettingRow(_, _, As::By(_) | As::On(_) | As::OnBeside(..)), _))
