@@ -57,6 +57,20 @@ fn a_program_means_what_the_command_with_its_keywords_means() {
     assert_eq!(program.unread, []);
 }
 
+/// Hugging Face transformers v5.2.0 `trainer.py` (`args`): a trainer that is given none makes its own, so that those
+/// which a program builds beside it may count nowhere.
+#[test]
+fn settings_that_no_trainer_is_given_are_said_to_be_taken() {
+    let doubt = "settings of GRPOConfig are taken";
+    assert!(!assumed(&import(GRPO)).contains(doubt), "{}", assumed(&import(GRPO)));
+    let (lost, kept) = (GRPO.replace("    args=training_args,\n", ""), GRPO.replace("args=training_args", "args=ours"));
+    for text in [lost, kept] {
+        let read = import(&text);
+        assert_eq!(says(&read, "micro_batch"), "4");
+        assert!(assumed(&read).contains(doubt), "{}", assumed(&read));
+    }
+}
+
 /// `from_pretrained`, `BitsAndBytesConfig` and DPO's own settings; PEFT's rank where it is not said is 8, and
 /// `prepare_model_for_kbit_training` computes layers again (huggingface/peft v0.18.0 `tuners/lora/config.py:387`,
 /// `utils/other.py`).

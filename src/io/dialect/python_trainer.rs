@@ -144,6 +144,12 @@ pub(crate) fn read(source: &ImportText) -> Result<Called, Issue> {
         program.calls_in(args).into_iter().find(configures)
     });
     let config = given.or_else(|| program.calls.iter().find(configures));
+    if let Some(config) = config.filter(|_| given.is_none()) {
+        let class = config.last_name().to_owned();
+        taken
+            .doubts
+            .push(t!("the settings of {class} are taken: the text does not show that a trainer gets them", class));
+    }
     // What a parser of the command line fills, and the program sets on.
     let parsed = call.and_then(|call| {
         let args = call.keyword("args").or_else(|| call.positional.get(1))?;
