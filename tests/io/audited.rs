@@ -756,14 +756,23 @@ fn a_refusal_names_what_it_lacks() {
     let launcher = "python3 $HOME_DIR/launcher_scripts/main.py training=llama/llama3_8b stages=[training] \
         training.trainer.num_nodes=1\n";
     assert!(refused(launcher, &[]).contains("conf/training/llama/llama3_8b.yaml"), "{}", refused(launcher, &[]));
+    // Another repository keeps what its program reads elsewhere: Hydra, "Config groups" (any folder, any name).
+    let another = "python3 train.py training=llama/llama3_8b\n";
+    assert!(refused(another, &[]).contains("training=llama/llama3_8b may choose"), "{}", refused(another, &[]));
+    assert!(!refused(another, &[]).contains("conf/"), "{}", refused(another, &[]));
     // haeggee/Megatron-LM 3d4cf43 `submissions/110m/110m-fog.sh`.
     let submits = "source .env\nSCALE=0.28\nbash submissions/submit.sh 110 --no-pre-norm --layer-scale $SCALE $*\n";
     assert!(refused(submits, &[]).contains("submissions/submit.sh"), "{}", refused(submits, &[]));
+    // What prepares the shell is none, run or sourced: conda's `profile.d/conda.sh`.
+    let prepares = format!("bash /opt/conda/etc/profile.d/conda.sh\n{submits}");
+    assert!(refused(&prepares, &[]).contains("submissions/submit.sh"), "{}", refused(&prepares, &[]));
     // mlfoundations/dclm 361714b `training/configs`, and a file of a program that is not known.
     let dclm = r#"{"model": "open_lm_7b.json", "tokens": 137788211200, "global_bs": 2048, "chinchilla_multiplier": 2}"#;
     assert!(refused(dclm, &[]).contains("open_lm"), "{}", refused(dclm, &[]));
     let other = r#"{"model": {"hidden": 1}, "distributed": {"tp_size": 2}, "dataset": {}, "logging": {}}"#;
     assert!(refused(other, &[]).contains("distributed"), "{}", refused(other, &[]));
+    // Of its four entries a run has none but the model.
+    assert!(refused(other, &[]).contains("most of the entries"), "{}", refused(other, &[]));
     // Azure/torchtune-azureml 827273d `scripts/knowledge_distillation_qwen2.yaml`.
     let template = "model:\n  _component_: torchtune.models.qwen2.lora_qwen2_0_5b\ntokenizer:\n  \
         path: {{student_model_dir}}/vocab.json\n";

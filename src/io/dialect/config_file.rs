@@ -8,7 +8,7 @@
 
 use crate::dialect::named_files::file_named;
 use crate::dialect::text::launch::{Launch, is_placed, take_launch};
-use crate::dialect::text::shell::quoted_word;
+use crate::dialect::text::shell::{program_name, quoted_word};
 use crate::dialect::text::words::{Script, is_program};
 use crate::dialect::text::{python, toml, yaml};
 use crate::dialect::{ImportText, SettingEntries, bare, torchtune, tuning};
@@ -36,10 +36,6 @@ pub(crate) struct ConfigFile {
     pub in_place: bool,
 }
 
-fn last(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
-}
-
 fn has_end(name: &str, ends: &[&str]) -> bool {
     name.rsplit_once('.').is_some_and(|(_, end)| ends.contains(&end))
 }
@@ -59,9 +55,9 @@ pub(crate) fn of(source: &ImportText) -> Option<ConfigFile> {
             program = None;
             continue;
         }
-        let task = PROGRAMS.contains(&last(before)) && TASKS.contains(&word.as_str());
+        let task = PROGRAMS.contains(&program_name(before)) && TASKS.contains(&word.as_str());
         if task || is_program(word) || before == "-m" || before == "--module" {
-            program = Some((at, if task { last(before) } else { "" }));
+            program = Some((at, if task { program_name(before) } else { "" }));
             continue;
         }
         let Some((place, of)) = program else { continue };

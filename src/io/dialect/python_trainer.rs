@@ -10,6 +10,7 @@
 use super::rows::reader::SettingsReader;
 use super::text::launch::take_launch;
 use super::text::python::{PyCall, PyValue, PythonProgram, follow_told, plain};
+use super::text::shell::program_name;
 use super::text::{ImportText, SettingEntries};
 use super::{bare, named_files::take_files};
 use shardscope_core::issue::Issue;
@@ -419,11 +420,6 @@ fn open(text: &str) -> Value {
 
 /// Words that a command begins with which starts a program of Python.
 const STARTS: [&str; 6] = ["accelerate", "torchrun", "deepspeed", "python", "python3", "trl"];
-
-/// The program that a word of a command names, without its folder.
-pub(crate) fn program_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
-}
 
 /// True of a word that starts a program of Python: `/usr/bin/python3`, `torchrun`.
 pub(crate) fn starts_python(word: &str) -> bool {

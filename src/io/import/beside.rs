@@ -1,9 +1,9 @@
 //! Files that belong together: a launch script, and the program or the settings that its command names.
 
 use super::sniff::{InputKind, sniff};
-use crate::dialect::python_trainer::{program_name, starts_python};
+use crate::dialect::python_trainer::starts_python;
 use crate::dialect::text::launch::Launch;
-use crate::dialect::text::shell::quoted_word;
+use crate::dialect::text::shell::{SHELLS, program_name, quoted_word};
 use crate::dialect::text::words::Script;
 use crate::dialect::text::{python, yaml};
 use crate::dialect::{Given, ImportText, file_named, trl};
@@ -101,21 +101,34 @@ pub(super) fn starts_by(script: &Script, launcher: &str) -> bool {
 
 /// The script of a shell that the command of a script runs: `bash submit.sh`.
 pub(super) fn script_run(script: &Script) -> Option<&String> {
-    const SHELLS: [&str; 3] = ["bash", "sh", "sbatch"];
-    let runs = |pair: &&[String]| SHELLS.contains(&program_name(&pair[0])) && pair[1].rsplit('.').next() == Some("sh");
+    let is_script = |name: &str| name.rsplit('.').next() == Some("sh") && !is_setup(name);
+    let runs = |pair: &&[String]| SHELLS.contains(&program_name(&pair[0])) && is_script(&pair[1]);
     script.words.windows(2).find(runs).map(|pair| &pair[1])
 }
 
-/// The file of settings that Hydra reads for a program: of `training=llama/llama2_70b` the file
-/// `conf/training/llama/llama2_70b.yaml`. Source: NVIDIA/NeMo-Framework-Launcher 26e42fa
-/// `launcher_scripts/conf/config.yaml` (`training`).
-pub(super) fn group_of_hydra(script: &Script) -> Option<String> {
-    let (group, choice) = script.words.iter().find_map(|word| {
-        let (group, choice) = word.split_once('=')?;
+/// True of a file of a shell's own setup, which holds no settings of a training.
+pub(super) fn is_setup(name: &str) -> bool {
+    const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
+    SETUP.iter().any(|part| name.to_ascii_lowercase().contains(part))
+}
+
+/// A word of a command that may choose a file of settings in a group of Hydra's, with the file where it is known.
+pub(super) struct Group<'s> {
+    pub word: &'s str,
+    pub file: Option<String>,
+}
+
+/// The group `training` of a command that starts `program`: `training=llama/llama2_70b`, in NVIDIA's launcher of NeMo
+/// the file `conf/training/llama/llama2_70b.yaml`. Other programs keep it elsewhere. Source:
+/// NVIDIA/NeMo-Framework-Launcher 26e42fa `launcher_scripts/conf/config.yaml` (`training`).
+pub(super) fn group_of_hydra<'s>(script: &'s Script, program: &str) -> Option<Group<'s>> {
+    let (word, choice) = script.words.iter().find_map(|word| {
+        let choice = word.strip_prefix("training=")?;
         let is_path = choice.split('/').count() == 2 && !choice.starts_with('/') && !choice.contains(['.', '$', ' ']);
-        (group == "training" && is_path).then_some((group, choice))
+        is_path.then_some((word, choice))
     })?;
-    Some(format!("conf/{group}/{choice}.yaml"))
+    let of_nemo = program.ends_with("launcher_scripts/main.py");
+    Some(Group { word, file: of_nemo.then(|| format!("conf/training/{choice}.yaml")) })
 }
 
 /// The program of Python that the command of a script starts, where it is given and calls what is read: its name, and

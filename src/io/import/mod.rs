@@ -27,6 +27,7 @@ use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
 use crate::dialect::text::{python, toml, yaml};
+use beside::Group;
 use gpu::{gpu_of_text, gpus_of_comments};
 use notebook::Notebook;
 use serde::Serialize;
@@ -296,8 +297,6 @@ fn too_long() -> Issue {
 /// The issue of a script whose settings are in a file that is not here: the file that its command names, the script
 /// that it runs, or one that it sources at its beginning; else the program that it starts.
 fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
-    // Files of a shell's own setup hold no settings of a training.
-    const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
     // An object is told as one, whatever a dot in a broken one would name in a script.
     if source.text.trim().starts_with('{') || foreign::foreign(source.text, None).is_some() {
         return None;
@@ -306,26 +305,30 @@ fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
     let named = file.filter(|file| file.text.is_none()).map(|file| &file.name);
     let is_absent = |name: &&String| file_named(source, name).is_none();
     let run = || beside::script_run(script).filter(is_absent);
-    let is_setup = |name: &str| SETUP.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let sourced = || script.missing.iter().map(|file| &file.name).find(|name| !is_setup(name));
+    let sourced = || script.missing.iter().map(|file| &file.name).find(|name| !beside::is_setup(name));
     if let Some(file) = named.or_else(run).or_else(sourced) {
         let file = file.clone();
         return Some(Issue::error("", t!("the settings are in {file}, which is not here: give it in files", file)));
     }
     let file = beside::started(source)?.clone();
-    let message = match (file_named(source, &file), beside::group_of_hydra(script)) {
+    let message = match (file_named(source, &file), beside::group_of_hydra(script, &file)) {
         // A launcher of NeMo reads a whole file of settings by its name.
-        (None, Some(settings)) => {
+        (None, Some(Group { file: Some(settings), .. })) => {
             t!("the settings are in {settings}, which {file} reads: import that file", settings, file)
         }
+        (None, Some(Group { word, file: None })) => t!(
+            "{word} may choose a file of settings, which {file} reads and which is not here: import that file",
+            word = word.to_owned(),
+            file
+        ),
         (None, None) => t!(
             "the command starts {file}, which decides what its settings mean and is not here: give it in files",
             file
         ),
         (Some(text), _) if python::is_program(&text) => t!(
-            "{file} is given, and it calls nothing that is read: of Python that is Hugging Face's Trainer, TRL, \
-                torchtitan, Megatron-Bridge and Nanotron",
-            file
+            "{file} is given, and it calls nothing that is read: of Python that is {programs}",
+            file,
+            programs = sniff::of_python_read()
         ),
         (Some(_), _) => return None,
     };

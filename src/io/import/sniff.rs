@@ -29,13 +29,20 @@ pub enum InputKind {
 /// Run, whose reader says which word; of another program's file a few words are a Run's, and most are not.
 const OF_A_RUN: f64 = 0.5;
 
+/// Names the programs whose Python is read, for a message.
+pub(super) fn of_python_read() -> Message {
+    t!("Hugging Face's Trainer, TRL, torchtitan, Megatron-Bridge and Nanotron")
+}
+
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
-    t!("what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, \
-            verl, ms-swift, OpenRLHF or Megatron-Bridge, Python of TRL, Hugging Face's Trainer, torchtitan or \
-            Megatron-Bridge, DeepSpeed's JSON, an adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, \
-            axolotl, LLaMA-Factory, Hugging Face's Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's \
-            environment files")
+    t!(
+        "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, \
+            verl, ms-swift, OpenRLHF or Megatron-Bridge, Python of {programs}, DeepSpeed's JSON, an \
+            adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, axolotl, LLaMA-Factory, Hugging Face's \
+            Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's environment files",
+        programs = of_python_read()
+    )
 }
 
 /// Recognises `text`.
@@ -140,8 +147,8 @@ fn of_python(text: &str) -> Result<InputKind, Issue> {
             name
         ),
         (false, None) => t!(
-            "a program of Python without a configuration that is read: of Python those of Hugging Face's Trainer, TRL, \
-                torchtitan, Megatron-Bridge and Nanotron are"
+            "a program of Python without a configuration that is read: of Python those of {programs} are",
+            programs = of_python_read()
         ),
     };
     Err(Issue::error("", message))
@@ -192,8 +199,7 @@ fn object(text: &str) -> Result<InputKind, Issue> {
     }
     if let Some((other, _)) = entries.iter().find(|(key, _)| !ours(key)).filter(|_| of_run > 0) {
         let message = t!(
-            "most of its entries are none of a run, such as {other}: a file of another program, which is not known; \
-                {readable}",
+            "most of the entries of this JSON are no settings that a run of Shardscope has, {other} for one; {readable}",
             other = other.clone(),
             readable = readable()
         );

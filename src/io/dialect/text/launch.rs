@@ -6,7 +6,7 @@
 //! `torchtune/_cli/run.py`).
 
 use crate::dialect::SettingEntries;
-use crate::dialect::text::shell::{NOTHING, Started};
+use crate::dialect::text::shell::{NOTHING, Started, program_name};
 use crate::dialect::text::slurm;
 use crate::dialect::text::words::{Script, is_extra, is_open, is_override};
 use shardscope_core::run::Value;
@@ -79,8 +79,7 @@ const OTHER_WORK: [&str; 23] = [
 
 /// How sure it is that a command trains; 0 where it is not one.
 fn weight(words: &[String]) -> u8 {
-    let last = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-    let name = |word: &String| last(word);
+    let name = |word: &String| program_name(word).to_owned();
     let argument = |word: &String| word.starts_with("--") && word.len() > 2 || is_override(word);
     let Some(first) = words.first() else { return 0 };
     if first.starts_with("--") {
@@ -93,7 +92,7 @@ fn weight(words: &[String]) -> u8 {
     });
     let evaluates = |name: &str| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == "eval");
     let other = |word: &String| {
-        let name = last(word);
+        let name = name(word);
         evaluates(&name) || OTHER_WORK.iter().any(|part| name.contains(part))
     };
     if programs.clone().any(other) || words.get(1).is_some_and(|word| OTHER_WORK.contains(&word.as_str())) {
@@ -183,7 +182,7 @@ const SWITCHES: [&str; 57] = [
 /// The program that a launcher of processes starts, the first of `words`: what is neither an option of it nor the value
 /// of one.
 fn started_by(words: &[String]) -> Option<&String> {
-    let is_slurm = words.first()?.rsplit('/').next() == Some("srun");
+    let is_slurm = program_name(words.first()?) == "srun";
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         if !word.starts_with('-') {
@@ -208,7 +207,7 @@ fn started_by(words: &[String]) -> Option<&String> {
 fn starts_tool(words: &[String]) -> bool {
     const STARTS: [&str; 3] = ["srun", "mpirun", "mpiexec"];
     const DOES: [&str; 3] = ["ray", "sudo", "conda"];
-    let is_launcher = words.first().is_some_and(|word| STARTS.contains(&word.rsplit('/').next().unwrap_or_default()));
+    let is_launcher = words.first().is_some_and(|word| STARTS.contains(&program_name(word)));
     let program = if is_launcher { started_by(words) } else { None };
     program.is_some_and(|word| NOTHING.contains(&word.as_str()) && !DOES.contains(&word.as_str()))
 }

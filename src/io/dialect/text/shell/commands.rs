@@ -6,12 +6,10 @@ use crate::dialect::text::shell::parser::{assigned, is_name};
 use crate::dialect::text::shell::run::{NOTHING, shortened};
 use crate::dialect::text::shell::state::{CLOSE, Flow, MAX_KEPT, OPEN, Shell, Text, Truth, Value};
 use crate::dialect::text::shell::tree::{Assign, Word};
-use crate::dialect::text::shell::{MissingFile, Started};
+use crate::dialect::text::shell::{MissingFile, SHELLS, Started, program_name};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Programs that run a text of a shell.
-const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "sbatch"];
 /// Programs whose own arguments say nothing of what they start.
 const BOXES: [&str; 6] = ["docker", "podman", "ssh", "kubectl", "singularity", "apptainer"];
 
@@ -40,8 +38,8 @@ fn program_in(word: &Text) -> Option<&str> {
 }
 
 /// The program that a word names, without its folder.
-fn program_name(word: &Text) -> &str {
-    program_in(word).unwrap_or_else(|| word.text.rsplit('/').next().unwrap_or_default())
+fn program_of(word: &Text) -> &str {
+    program_in(word).unwrap_or_else(|| program_name(&word.text))
 }
 
 impl Shell<'_> {
@@ -305,7 +303,7 @@ impl Shell<'_> {
         if self.substituted > 0 || is_tool && !self.before.is_empty() {
             return Flow::Next;
         }
-        let shell = values.iter().position(|word| SHELLS.contains(&program_name(word)));
+        let shell = values.iter().position(|word| SHELLS.contains(&program_of(word)));
         if let Some(at) = shell
             && let Some(flow) = self.within(values, at, line, piped)
         {

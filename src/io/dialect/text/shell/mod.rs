@@ -20,6 +20,14 @@ use serde::Serialize;
 use state::{Shell, Text, Value, clean};
 use std::collections::BTreeMap;
 
+/// Programs that run a text of a shell.
+pub(crate) const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "sbatch"];
+
+/// The program that a word of a command names, without its folder.
+pub(crate) fn program_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
 /// Letters of a condition that are kept.
 const MAX_CONDITION: usize = 160;
 
