@@ -782,5 +782,9 @@ fn a_refusal_names_what_it_lacks() {
         actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.nnodes=$ARNOLD_WORKER_NUM trainer.n_gpus_per_node=8\n";
     assert!(refused(verl, &[]).contains("set ARNOLD_WORKER_NUM"), "{}", refused(verl, &[]));
     let several = refused(&format!("export DATA=TO_BE_FILLED\n{verl}"), &[]);
-    assert!(several.contains("trainer.nnodes takes a number, not TO_BE_FILLED"), "{several}");
+    assert!(several.contains("set ARNOLD_WORKER_NUM"), "{several}");
+    // A variable with an equal value is not where a setting has its own from.
+    let literal = verl.replace("=$ARNOLD_WORKER_NUM", "=TO_BE_FILLED");
+    let equal = refused(&literal, &[]);
+    assert!(equal.contains("trainer.nnodes takes a number, not TO_BE_FILLED"), "{equal}");
 }

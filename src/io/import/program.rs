@@ -57,6 +57,7 @@ pub(super) fn begin(
     let stack = program.base.stack(&entries);
     let mut reader = SettingsReader::translated(base.into_iter(), run);
     reader.told = given.clone();
+    launch.clone_into(&mut reader.launch);
     for (name, _) in settings.entries.iter().filter(|(name, _)| settings.is_replaced(name)) {
         reader.moot(name, "its program reads another section, which is on, in the place of this one");
     }

@@ -95,6 +95,8 @@ pub struct SettingsReader {
     pub(crate) doubted: bool,
     /// True where the text has the command of Accelerate that starts its program.
     pub(crate) by_accelerate: bool,
+    /// The text of the shell that starts the program, where there is one.
+    pub(crate) launch: String,
     /// GPUs that a comment of the text speaks of, with its words.
     pub(crate) commented: Option<(u64, String)>,
 }
@@ -121,6 +123,7 @@ impl SettingsReader {
             model_by: (ModelBy::Page, false),
             doubted: false,
             by_accelerate: false,
+            launch: String::new(),
             commented: None,
         }
     }
@@ -355,7 +358,7 @@ impl SettingsReader {
             }
             other => {
                 let (place, name) = self.place(name);
-                let message = match self.variable_of(&other) {
+                let message = match self.variable_of(&name, &other) {
                     Some((variable, text)) => {
                         t!("{name} takes a number: set {variable}, which the text sets to {text}", name, variable, text)
                     }
@@ -370,14 +373,15 @@ impl SettingsReader {
         }
     }
 
-    /// The variable of the text whose value a setting has, and that value, where it is a text.
-    fn variable_of(&self, value: &Value) -> Option<(String, String)> {
+    /// The variable that the text gives the setting `name`, with the value that both have, where it is a text. One that
+    /// only has an equal value is another setting.
+    fn variable_of(&self, name: &str, value: &Value) -> Option<(String, String)> {
         let text = value.text().filter(|text| !text.is_empty())?;
         let of_shell = |entry: &&Entry| entry.text().is_some_and(|name| name.starts_with('$')) && entry.value == *value;
-        let mut named = self.entries.iter().filter(of_shell).filter_map(Entry::text);
-        let variable = named.next()?;
-        // Of several with this value none is known to be meant.
-        named.all(|other| other == variable).then(|| (variable.trim_start_matches('$').to_owned(), text.to_owned()))
+        let named = self.entries.iter().filter(of_shell).filter_map(Entry::text);
+        let mut named = named.map(|variable| variable.trim_start_matches('$'));
+        let variable = named.find(|variable| is_given(&self.launch, name, variable))?;
+        Some((variable.to_owned(), text.to_owned()))
     }
 
     pub fn count(&mut self, name: &str, what: &'static str) -> Option<u64> {
@@ -528,6 +532,22 @@ impl SettingsReader {
             self.run.tokens_total = Some(crate::dialect::tokens(&self.run, count));
         }
     }
+}
+
+/// True if `text` has the setting `name` with this variable as its value: `name=$VARIABLE`, `--name "${VARIABLE}"`.
+fn is_given(text: &str, name: &str, variable: &str) -> bool {
+    let bare = |name: &str| crate::dialect::bare(name.trim_start_matches(['"', '\'', '+']));
+    let is_variable = |value: &str| {
+        let rest = value.trim_start_matches('"').strip_prefix('$').map(|rest| rest.trim_start_matches('{'));
+        let rest = rest.and_then(|rest| rest.strip_prefix(variable));
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+    };
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "\\").collect();
+    let pairs = words.iter().enumerate().map(|(at, word)| {
+        let behind = words.get(at + 1).copied().unwrap_or_default();
+        word.split_once('=').unwrap_or((word, behind))
+    });
+    pairs.into_iter().any(|(known, value)| bare(known) == bare(name) && is_variable(value))
 }
 
 /// The preset with exactly these shapes.
