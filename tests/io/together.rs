@@ -150,3 +150,29 @@ fn what_a_program_sets_on_its_arguments_is_read_and_the_rest_is_named() {
     let perhaps = given(script, &[("sft.py", &perhaps)]);
     assert!(names(&perhaps).contains(&"max_seq_length".to_owned()), "{:?}", perhaps.unread);
 }
+
+/// huggingface transformers v5.2.0 `configuration_llama.py`: `max_position_embeddings` is the longest sequence that the
+/// model might ever be used with. A longer one is no error, for positions can be extended (arXiv:2309.00071).
+#[test]
+fn a_sequence_beyond_the_positions_of_the_config_is_noted() {
+    let config = |positions: u64| {
+        format!(
+            r#"{{"model_type":"llama","hidden_size":4096,"intermediate_size":11008,"num_attention_heads":32,
+            "num_hidden_layers":32,"num_key_value_heads":32,"vocab_size":32000,"tie_word_embeddings":false,
+            "max_position_embeddings":{positions}}}"#
+        )
+    };
+    let settings = "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --seq-length 8192 \
+        --micro-batch-size 1 --global-batch-size 64 --bf16\n";
+    let note = "max_position_embeddings of config.json is 4096, less than the sequence of 8192";
+    let both = |positions| import(&format!("{}\n---\n{settings}", config(positions)));
+    assert!(assumed(&both(4096)).contains(note), "{}", assumed(&both(4096)));
+    assert!(!assumed(&both(8192)).contains("max_position_embeddings"), "{}", assumed(&both(8192)));
+    // Alone it stands beside the sequence of the page.
+    let alone = |seq_len| {
+        let page = Run { seq_len, ..Run::default() };
+        assumed(&shardscope::io::import::read(&config(4096), &page).unwrap())
+    };
+    assert!(alone(8192).contains(note), "{}", alone(8192));
+    assert!(!alone(4096).contains("max_position_embeddings"), "{}", alone(4096));
+}

@@ -137,6 +137,15 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     Ok(Config { kind: kind.clone(), parts, used, assumed, ignored, notes: family.notes.to_vec() })
 }
 
+/// The positions that a `config.json` says its language model has.
+pub(crate) fn positions(config: &Value) -> Option<u64> {
+    let text = config.get("text_config").filter(|text| matches!(text, Value::Map(_))).unwrap_or(config);
+    match text.get("max_position_embeddings")? {
+        Value::Number(positions) => shardscope_core::units::whole(*positions),
+        _ => None,
+    }
+}
+
 /// The family of a file of this kind; where the kind is not known, that of the keys which Llama's files have.
 fn family_of(text: &Value, kind: &str) -> Result<&'static ModelFamily, Message> {
     let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));

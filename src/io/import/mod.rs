@@ -70,6 +70,8 @@ pub struct Meaning {
     /// Conditions of the text, and the way that each was taken.
     pub branches: Vec<Branch>,
     pub model: ModelRead,
+    /// False of a file that states no layout: a model's config.json, adapters.
+    pub states_layout: bool,
 }
 
 impl Meaning {
@@ -426,12 +428,14 @@ fn files(text: &str) -> Vec<&str> {
 /// it.
 fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut meaning: Option<Meaning> = None;
+    let mut config = None;
     let mut rest = Vec::new();
     for file in files {
         let is_object = file.trim_start().starts_with('{');
         match is_object.then(|| sniff(&ImportText::new(file, &Given::default()))) {
             Some(Ok(InputKind::Model(object))) => {
                 meaning = Some(from_model(&object, meaning.as_ref().map_or(present, |read| &read.run))?);
+                config = Some(object);
             }
             _ => rest.push(*file),
         }
@@ -452,6 +456,7 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
         read.unread.extend(model.unread);
         if read.model.by == ModelBy::Page {
             read.model = model.model;
+            read.assumed.extend(config.and_then(|object| beyond_positions(&object, &read.run)));
         }
     }
     Ok(read)
@@ -463,7 +468,10 @@ fn of_kind(kind: InputKind, source: &ImportText, launch: &ImportText, present: &
         InputKind::Link(address) => Ok(from_link(&address)),
         InputKind::Run(object) => from_object(&object, t!("a run as JSON")),
         InputKind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
-        InputKind::Model(object) => from_model(&object, present),
+        InputKind::Model(object) => from_model(&object, present).map(|mut read| {
+            read.assumed.extend(beyond_positions(&object, &read.run));
+            read
+        }),
         InputKind::Program(program, settings) => {
             let (reader, direct, stack) = program::begin(program, &settings, present, source.given(), launch.text);
             let format = t!("settings of {dialect}", dialect = program.name);
@@ -514,6 +522,7 @@ fn from_link(address: &str) -> Meaning {
         branches: Vec::new(),
         model: ModelRead::of(&read.run, (ModelBy::Id, true)),
         run: read.run,
+        states_layout: true,
     }
 }
 
@@ -528,7 +537,21 @@ fn from_object(object: &Value, format: Message) -> Result<Meaning, Vec<Issue>> {
         branches: Vec::new(),
         model: ModelRead::of(&run, (ModelBy::Id, true)),
         run,
+        states_layout: true,
     })
+}
+
+/// Says that the sequence is longer than the positions that a config.json gives its model. Source: huggingface
+/// transformers v5.2.0 `models/llama/configuration_llama.py` ("the maximum sequence length that this model might ever be
+/// used with").
+fn beyond_positions(object: &Value, run: &Run) -> Option<Message> {
+    let positions = config::positions(object).filter(|positions| *positions < run.seq_len)?;
+    Some(t!(
+        "max_position_embeddings of config.json is {positions}, less than the sequence of {sequence} tokens: the model \
+            takes it only with its positions extended",
+        positions,
+        sequence = run.seq_len
+    ))
 }
 
 fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
@@ -560,6 +583,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
         format: t!("a model's config.json: {kind}", kind = read.kind),
         branches: Vec::new(),
         model: ModelRead::of(&reader.run, (ModelBy::Shape, true)),
+        states_layout: false,
         run: reader.run,
         used: read.used,
         assumed,
@@ -602,6 +626,7 @@ fn from_dialect(
             unread: Vec::new(),
             branches: Vec::new(),
             model: ModelRead::of(run, (ModelBy::Id, true)),
+            states_layout: true,
         });
     }
     let stack = dialect.stack(&entries);
@@ -746,6 +771,7 @@ fn finish(
         format,
         branches: reader.choices,
         model: ModelRead::of(&reader.run, reader.model_by),
+        states_layout: dialect.id != peft::DIALECT.id,
         run: reader.run,
         used: reader.used,
         assumed: reader.assumed,

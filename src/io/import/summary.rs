@@ -120,6 +120,9 @@ fn trust(meaning: &Meaning, is_out: bool) -> Node {
             ("warn", "▲ Everything that may matter is read: it is this run that is out of memory")
         }
         (_, 0) if !open && meaning.model.sure => ("good", "✓ Trust it: everything that may matter is read"),
+        _ if !meaning.states_layout => {
+            ("warn", "▲ The file states no layout, and settings that are not read may change memory and step")
+        }
         _ if open || !meaning.model.sure || meaning.unread.iter().any(Unread::could_change_memory) => {
             ("warn", "▲ Trust the layout, not yet memory and step: settings that are not read may change them")
         }
@@ -412,6 +415,11 @@ mod tests {
         // What may matter stands before what changes.
         let at = |words: &str| open.find(words).unwrap();
         assert!(at("May matter and not read") < at("What changes"), "{open}");
+        // A model's config.json says sizes alone (transformers `configuration_utils.py`).
+        let config = r#"{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,
+            "num_hidden_layers":32,"num_key_value_heads":8,"vocab_size":128256,"moe_foo_buffer":2048}"#;
+        let model = summary_of(config).to_html();
+        assert!(model.contains("▲ The file states no layout") && !model.contains("Trust the layout"), "{model}");
         let none = summary_of("swift sft --model someone/unheard-of --train_type lora --max_length 2048").to_html();
         assert!(none.contains("✕ Not enough was read"), "{none}");
     }
