@@ -732,6 +732,40 @@ fn a_model_file_of_primus_is_known_or_taken_from_files() {
     let given = Given { files: vec![("own.yaml".to_owned(), own.to_owned())], ..Given::default() };
     let read = shardscope::io::import::read_given(text, &Run::default(), &given).unwrap();
     expect(&read, &[("model.layers", "12"), ("model.hidden", "1024"), ("seq_len", "4096")]);
+    // One that is not given and whose name tells no model is named.
+    let own = file.replace(at, "    model: own.yaml");
+    for text in [text, &own] {
+        let read = import(text);
+        let missing = |one: &&shardscope::io::import::Unread| one.kind == UnreadKind::MissingFile;
+        assert_eq!(
+            read.unread.iter().find(missing).map(|one| one.name.as_str()),
+            Some("own.yaml"),
+            "{:?}",
+            read.unread
+        );
+    }
+}
+
+/// AMD-AGI/Primus fd1eeab `primus/configs/models/torchtitan/qwen3_8b.yaml` and `primus/core/launcher/parser.py:320`: the
+/// model's settings, then the overrides of the module over them, in whichever order the files are pasted.
+#[test]
+fn a_model_file_of_primus_on_torchtitan_is_read_beside_its_experiment() {
+    let model = "job:\n  description: \"Qwen3 8B model training\"\nmodel:\n  name: \"qwen3\"\n  flavor: \"8B\"\n  \
+        hf_assets_path: \"Qwen/Qwen3-8B\"\n  converters:\n    - primus_turbo\ntraining:\n  seq_len: 512\n  \
+        local_batch_size: 2\n";
+    let experiment = "modules:\n  pre_trainer:\n    framework: torchtitan\n    config: pre_trainer.yaml\n    \
+        model: own.yaml\n    overrides:\n      training:\n        seq_len: 4096\n      parallelism:\n        \
+        tensor_parallel_degree: 2\n";
+    let given = Given { files: vec![("own.yaml".to_owned(), model.to_owned())], ..Given::default() };
+    let given = shardscope::io::import::read_given(experiment, &Run::default(), &given).unwrap();
+    let pasted = import(&format!("{model}---\n{experiment}"));
+    let swapped = import(&format!("{experiment}---\n{model}"));
+    for read in [given, pasted, swapped] {
+        assert_eq!((read.model.id.as_str(), read.model.sure), ("qwen-3-8b", true));
+        expect(&read, &[("seq_len", "4096"), ("tp", "2"), ("micro_batch", "2")]);
+        assert!(read.unread.iter().all(|one| one.kind != UnreadKind::MissingFile), "{:?}", read.unread);
+        assert!(read.unread.iter().all(|one| !one.name.contains(".model")), "{:?}", read.unread);
+    }
 }
 
 /// What stands between the settings and their reader is named as it is: a program that is not given, one that calls

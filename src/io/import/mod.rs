@@ -16,8 +16,7 @@ mod unread;
 
 use super::config;
 use super::dialect::config_file::{self, ConfigFile};
-use super::dialect::programs::extended;
-use super::dialect::programs::merge;
+use super::dialect::programs::{Settings, extended, merge};
 use super::dialect::settings::tables;
 use super::dialect::{
     Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, file_named, is_off, megatron, peft,
@@ -292,6 +291,30 @@ fn of_modules(entries: &SettingEntries) -> Vec<&str> {
     entries.iter().filter(|(name, _)| is_file(name)).filter_map(|(_, value)| value.text()).collect()
 }
 
+/// The settings of a file of Primus that name the file of a model, with that file.
+fn models_of_modules(settings: &Settings) -> SettingEntries {
+    let names_model = |name: &str| name.split('.').count() == 3 && name.rsplit('.').next() == Some("model");
+    let of_module = |name: &str| name.starts_with("modules.") && names_model(name);
+    settings.entries.iter().filter(|(name, value)| of_module(name) && value.text().is_some()).cloned().collect()
+}
+
+/// Says which of these files of models is missing, or that it is read: `is_alone` is true of a file beside which none
+/// was given.
+fn say_models(read: &mut Meaning, models: SettingEntries, is_alone: bool) {
+    let is_known = read.model.by != ModelBy::Page;
+    for (name, file) in models {
+        let file = file.text().unwrap_or_default().to_owned();
+        if !is_known && is_alone {
+            let why = t!("the file is not here: what it sets is not known");
+            read.unread.retain(|one| one.name != name);
+            read.unread.insert(0, Unread::missing(&file, None, why));
+        } else if is_known && !is_alone && read.unread.iter().any(|one| one.name == name) {
+            read.unread.retain(|one| one.name != name);
+            read.used.push((file, t!("the settings of this file")));
+        }
+    }
+}
+
 fn too_long() -> Issue {
     Issue::error("", "longer than 400 kB or nested too deep for what is read here: it was not read")
 }
@@ -475,9 +498,11 @@ fn of_kind(kind: InputKind, source: &ImportText, launch: &ImportText, present: &
         InputKind::Program(program, settings) => {
             let (reader, direct, stack) = program::begin(program, &settings, present, source.given(), launch.text);
             let format = t!("settings of {dialect}", dialect = program.name);
+            let models = models_of_modules(&settings);
             let mut read = finish(program.base, &[program.name, program.base.id], reader, format, Some(stack))?;
             direct.take(&mut read.run, &mut read.used, &mut read.assumed)?;
             read.assumed.extend(program::adapters_of_experts(program, &read.run));
+            say_models(&mut read, models, settings.files == 1);
             // What several settings say together was left by the base's reader.
             let used: BTreeSet<&String> = read.used.iter().map(|(name, _)| name).collect();
             read.unread.retain(|one| one.kind != UnreadKind::NotModelled || !used.contains(&one.name));

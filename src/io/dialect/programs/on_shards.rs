@@ -237,7 +237,14 @@ pub(super) static PRIMUS: Program = Program {
     name: "Primus",
     is: |s| ["pre", "sft", "post"].iter().any(|kind| s.is(&format!("modules.{kind}_trainer.framework"), "torchtitan")),
     base: &torchtitan::DIALECT,
-    rows: &[row("modules.*.model", MODEL), row("modules.*.overrides.*.*", "*.*"), row("platform.num_nodes", "nnodes")],
+    rows: &[
+        otherwise("modules.*.model", MODEL, "model.hf_assets_path"),
+        row("modules.*.overrides.*.*", "*.*"),
+        row("platform.num_nodes", "nnodes"),
+        // The files of a model and of a trainer that it names: `primus/configs/models/torchtitan/qwen3_8b.yaml`.
+        row("model.hf_assets_path", MODEL),
+        row("*.*", "*.*"),
+    ],
     together: &[],
     silent: "--nproc_per_node 8 --@gpu mi300x",
     says: super::table::FILES_OF_PRIMUS,

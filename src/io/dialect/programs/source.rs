@@ -168,11 +168,14 @@ fn of_yaml(text: &str) -> Option<SettingEntries> {
     Some(entries.into_iter().map(|(name, value)| (name, of_environment(value))).collect())
 }
 
-/// The settings of several files of YAML, each over those before it; none where one is none.
+/// The settings of several files of YAML, each over those before it, and one whose modules name others over those; none
+/// where one is none.
 pub(super) fn merged(files: &[&str]) -> Option<Settings> {
     let (mut all, mut gone) = (Vec::new(), BTreeMap::new());
-    for (at, file) in files.iter().enumerate() {
-        for (name, value) in of_yaml(file)? {
+    let mut read = files.iter().map(|file| of_yaml(file)).collect::<Option<Vec<SettingEntries>>>()?;
+    read.sort_by_key(|entries| entries.iter().any(|(name, _)| name.starts_with("modules.")));
+    for (at, entries) in read.into_iter().enumerate() {
+        for (name, value) in entries {
             // Null takes a whole section of the files below away.
             if value == Value::Null {
                 gone.insert(name.clone(), at);
