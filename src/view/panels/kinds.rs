@@ -130,7 +130,7 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
         ),
     };
     let more = if done { Message::default() } else { t!("Still looking.") };
-    let parts = [said, as_cheap(own, &priced), cheaper(own, lines), more];
+    let parts = [said, as_cheap(own, &priced), cheaper(own, lines), assumed(own, lines), more];
     Message::joined(" ", parts.into_iter().filter(|part| !part.is_empty()))
 }
 
@@ -190,6 +190,20 @@ fn as_cheap(own: &Run, priced: &[&KindLine]) -> Message {
         return Message::default();
     }
     t!("May be as cheap, since the ranges of the costs overlap: {kinds}.", kinds = Message::joined(", ", kinds))
+}
+
+/// That the kind of the Run is not compared where it has no price: the cost that the head of the page shows is by an
+/// assumed one.
+fn assumed(own: &Run, lines: &[KindLine]) -> Message {
+    let is_own = |line: &&KindLine| own.gpu.base == Some(line.id) && line.price.is_none();
+    let Some(line) = lines.iter().find(is_own).filter(|_| own.price_per_gpu_hour.is_none()) else {
+        return Message::default();
+    };
+    t!(
+        "{gpu}, this run's, has no price and is not compared: the cost of the run assumes {price} a GPU-hour.",
+        gpu = line.name,
+        price = show_price(&sign(own), PRICE)
+    )
 }
 
 /// From which price on each other kind would be the cheaper one, where one alone has a price: no price is fetched.
@@ -259,6 +273,8 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
             Some(cost) => figure(line, "budget.cost", money(&currency, cost)),
             None => text(verbatim("–")),
         })
+        .column("days", |line| figure(line, "budget.days", significant(line.days(), 3)))
+        .column("layout", |line| layout_of(line.found))
         .column("as cheap as yours below", |line| match (cost_of_own, yours) {
             (_, Some(yours)) if yours.id == line.id => text(verbatim("–")),
             (Some(cost), _) => {
@@ -272,14 +288,12 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
             }
             (None, None) => text(verbatim("–")),
         })
-        .column("days", |line| figure(line, "budget.days", significant(line.days(), 3)))
         .column("GPU-hours", |line| figure(line, "budget.gpu_hours", show_count(line.hours)))
         .column("step", |line| figure(line, "step.time_s", show_seconds(line.found.figures.time_s)))
         .column("tokens per second", |line| {
             let rate = line.found.figures.tokens_per_s_per_gpu * line.found.run.gpus as f64;
             figure(line, "step.tokens_per_s", show_count(rate))
         })
-        .column("layout", |line| layout_of(line.found))
         .marked(|line| Some(line.id) == cheapest)
         .table(t!("Kinds of GPUs for this budget"))
 }
@@ -301,6 +315,20 @@ mod tests {
             rows.extend(row);
         }
         rows
+    }
+
+    /// Costs of several kinds stand beside the cost of the Run itself, which is by an assumed price where its own kind
+    /// has none: the sentence says so there alone.
+    #[test]
+    fn a_run_without_a_price_is_said_not_to_be_compared() {
+        let run = Run { gpus: 16, global_batch: 64, tokens_total: Some(3e11), ..Run::default() };
+        let other = run.with_price("a100-sxm-80gb", Some(1.2)).unwrap();
+        let both = other.with_price("h100-sxm-80gb", Some(2.0)).unwrap();
+        for (run, said) in [(&run, false), (&other, true), (&both, false)] {
+            let html = kinds(&evaluate(run).unwrap(), &searched(run), true).to_html();
+            assert_eq!(html.contains("has no price and is not compared"), said, "{html}");
+            assert!(!said || html.contains("assumes $2.00 a GPU-hour"), "{html}");
+        }
     }
 
     /// GPU-hours are days times GPUs times 24, and cost is price times hours; at the price that is named last both
@@ -353,7 +381,7 @@ mod tests {
         let dear = run.with_price("a100-sxm-80gb", Some(1e4)).unwrap();
         let html = shown(&dear);
         let at = |name: &str| html.find(&format!("{name}</button>")).unwrap_or_else(|| panic!("{name}: {html}"));
-        assert!(at("A100 80 GB") < at("H100 80 GB") && !html.contains("$2.00"), "{html}");
+        assert!(at("A100 80 GB") < at("H100 80 GB") && !html.contains(">$2.00<"), "{html}");
         assert_eq!(html.matches("price not given").count(), rows.len() - 1);
         assert!(found("h100-sxm-80gb").figures.time_s < found("a100-sxm-80gb").figures.time_s);
     }
