@@ -173,3 +173,21 @@ fn every_change_that_should_make_a_run_fit_does_cheapest_first() {
     println!("fixes: {searched} Runs, {suggested} changes that make them fit");
     assert!(suggested > searched, "too few to mean anything");
 }
+
+/// Megatron-LM has no DualPipe, which DeepSeek published with V3: what does not run on the software names software that
+/// runs it, and none is named for what does.
+#[test]
+fn a_schedule_that_the_software_has_not_offers_software_that_runs_it() {
+    for (link, wanted) in [
+        (
+            "model=deepseek-v3&gpu=h800-sxm-80gb&gpus=2048&tp=1&pp=16&ep=64&schedule=dualpipe&seq_len=4096&global_batch=15360",
+            Some("deepseek-v3"),
+        ),
+        ("gpus=64&tp=2&pp=4&schedule=interleaved-1f1b&virtual_stages=2", None),
+    ] {
+        let run = run(link);
+        let all = issues(&run);
+        let offered = all.iter().flat_map(Issue::fixes).find_map(|fix| fix.set.iter().find(|(key, _)| *key == "stack"));
+        assert_eq!(offered.map(|(_, id)| id.as_str()), wanted, "{link}: {all:?}");
+    }
+}

@@ -10,8 +10,8 @@ use crate::pipeline::able::{Unable, unable, why_unable};
 use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
 use crate::run::follow::{CUTS, TUNES};
-use crate::run::presets::Stack;
-use crate::run::{EpOverlap, OneOf, Scenario};
+use crate::run::presets::{STACKS, Stack};
+use crate::run::{EpOverlap, OneOf, Run, Scenario};
 use crate::t;
 use crate::units::{Bytes, MemoryUnit};
 
@@ -95,10 +95,25 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
     };
     let issue =
         Issue::warning(field, t!("{why}: the figures assume software that runs this layout", why = why_unable(run)?));
-    Some(match most {
-        Some(most) => issue.with_fix("zero", most),
-        None => issue,
+    Some(match (most, running(run)) {
+        (Some(most), _) => issue.with_fix("zero", most),
+        (None, Some(stack)) => issue.with_fix("stack", stack),
+        (None, None) => issue,
     })
+}
+
+/// Software that runs the layout of `run` as it is: by the same program where it does, else the first in the order of
+/// the page; none where settings of the software itself were given.
+fn running(run: &Run) -> Option<&'static str> {
+    let own = run.stack.preset_row();
+    let runs = |stack: &&Stack| {
+        let after = run.with_texts(&[("stack", stack.choice.id)]);
+        let after = after.filter(|after| unable(after).is_none() && after.is_adapted_by_its_software());
+        after.is_some_and(|after| Scenario::new(&after).is_ok())
+    };
+    let of = |same: bool| STACKS.iter().filter(move |stack| (stack.trainer == own.trainer) == same);
+    let is_bare = run.stack.parts == Run::default().stack.parts;
+    of(true).chain(of(false)).filter(|_| is_bare).find(runs).map(|stack| stack.choice.id)
 }
 
 /// Says that the software of the Run has no adapters: the figures are what they would take. The fix is software that
