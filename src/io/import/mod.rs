@@ -567,8 +567,8 @@ fn from_object(object: &Value, format: Message) -> Result<Meaning, Vec<Issue>> {
 }
 
 /// Says that the sequence is longer than the positions that a config.json gives its model. Source: huggingface
-/// transformers v5.2.0 `models/llama/configuration_llama.py` ("the maximum sequence length that this model might ever be
-/// used with").
+/// transformers v5.2.0 `models/llama/configuration_llama.py` ("the maximum sequence length that this model might ever
+/// be used with").
 fn beyond_positions(object: &Value, run: &Run) -> Option<Message> {
     let positions = config::positions(object).filter(|positions| *positions < run.seq_len)?;
     Some(t!(

@@ -199,7 +199,8 @@ fn object(text: &str) -> Result<InputKind, Issue> {
     }
     if let Some((other, _)) = entries.iter().find(|(key, _)| !ours(key)).filter(|_| of_run > 0) {
         let message = t!(
-            "most of the entries of this JSON are no settings that a run of Shardscope has, {other} for one; {readable}",
+            "most of the entries of this JSON are no settings that a run of Shardscope has, {other} for one; \
+                {readable}",
             other = other.clone(),
             readable = readable()
         );
