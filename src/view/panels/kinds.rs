@@ -175,7 +175,10 @@ fn as_fast(lines: &[KindLine]) -> Option<Message> {
     let more = alike.len().checked_sub(NAMED).filter(|more| *more > 0).map(|count| t!("{count} more", count));
     let kinds: Vec<Message> = alike.iter().take(NAMED).map(|line| named(&line)).chain(more).collect();
     (!kinds.is_empty()).then(|| {
-        t!("May be equal, since the ranges of the steps overlap: {kinds}.", kinds = Message::joined(", ", kinds))
+        t!(
+            "Not known to take more days, since the ranges of the steps overlap: {kinds}.",
+            kinds = Message::joined(", ", kinds)
+        )
     })
 }
 
@@ -189,7 +192,7 @@ fn as_cheap(own: &Run, priced: &[&KindLine]) -> Message {
     if kinds.is_empty() {
         return Message::default();
     }
-    t!("May be as cheap, since the ranges of the costs overlap: {kinds}.", kinds = Message::joined(", ", kinds))
+    t!("Not known to cost more, since the ranges of the costs overlap: {kinds}.", kinds = Message::joined(", ", kinds))
 }
 
 /// That the kind of the Run is not compared where it has no price: the cost that the head of the page shows is by an
@@ -422,7 +425,11 @@ mod tests {
                 steps.sort_by(|a, b| a.time_s.0.total_cmp(&b.time_s.0));
                 let overlap = steps[1].low_s <= steps[0].high_s;
                 let html = kinds(&evaluation, &[(*one).clone(), (*other).clone()], true).to_html();
-                assert_eq!(html.contains("May be equal, since the ranges of the steps overlap"), overlap, "{html}");
+                assert_eq!(
+                    html.contains("Not known to take more days, since the ranges of the steps overlap"),
+                    overlap,
+                    "{html}"
+                );
                 seen[usize::from(overlap)] += 1;
             }
         }

@@ -50,7 +50,25 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
     let [of_a, of_b] = [(run, a), (other, b)].map(|(run, report)| words::said_of_run(run, &report.memory));
     let fits = if of_a == of_b { words::said_of_both(run, &a.memory) } else { t!("B {b}, A {a}", b = of_b, a = of_a) };
     let both = t!("B {time} and {memory}; {fits}.", time, memory, fits);
-    Message::joined(" ", std::iter::once(both).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
+    let gpus = gpu_time([a, b], [run.gpus, other.gpus]);
+    Message::joined(" ", std::iter::once(both).chain(gpus).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
+}
+
+/// What a token takes of the GPUs, where the two have other numbers of them: "B has 32 GPUs and A 64: 33.1 % less GPU
+/// time per token."
+fn gpu_time([a, b]: [&Report; 2], [of_a, of_b]: [u64; 2]) -> Option<Message> {
+    if of_a == of_b {
+        return None;
+    }
+    let change = a.step.tokens_per_s_per_gpu / b.step.tokens_per_s_per_gpu - 1.0;
+    let share = show_percent(change.abs());
+    Some(match change {
+        _ if change.abs() < SMALLEST_PRINTED => {
+            t!("B has {of_b} GPUs and A {of_a}: as much GPU time per token.", of_b, of_a)
+        }
+        ..0.0 => t!("B has {of_b} GPUs and A {of_a}: {share} less GPU time per token.", of_b, of_a, share),
+        _ => t!("B has {of_b} GPUs and A {of_a}: {share} more GPU time per token.", of_b, of_a, share),
+    })
 }
 
 /// The component and the tensor that differ most on the fullest GPUs: "Memory differs most in activations: +17.0 GiB;
@@ -220,6 +238,19 @@ mod tests {
         assert!(words.starts_with(&begins), "{words}");
         let rows = |compared| figures(compared, [Scope::run(), Scope::run()], MemoryUnit::Gib)[0].len();
         assert_eq!(rows([&a, &b]), rows([&a, &a]) + 1);
+    }
+
+    /// GPU time a token is GPUs times the time of a token: with half the GPUs, half of what the steps' times are apart.
+    #[test]
+    fn other_numbers_of_gpus_are_named_with_the_gpu_time_of_a_token() {
+        let own = Run::default();
+        let half = Run { gpus: own.gpus / 2, ..own.clone() };
+        let [a, b] = [own.clone(), half].map(|run| evaluate(&run).unwrap());
+        let ratio = b.report.step.time_s / a.report.step.time_s / 2.0;
+        let share = show_percent(1.0 - ratio);
+        let words = sentence([&a, &b], MemoryUnit::Gib).to_string();
+        assert!(words.contains(&format!("B has 32 GPUs and A 64: {share} less GPU time per token.")), "{words}");
+        assert!(!sentence([&a, &a], MemoryUnit::Gib).to_string().contains("GPU time"));
     }
 
     /// 20.2 and 10.9 are 9.3 apart, whatever digits were not printed.
