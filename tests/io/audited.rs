@@ -695,6 +695,13 @@ fn the_first_section_says_nothing_where_the_second_is_on() {
         let why = read.ignored.iter().map(ToString::to_string).find(|why| why.contains("dtensor_cfg.context_parallel"));
         assert!(why.is_some_and(|why| why.contains("another section")), "{first}: {:?}", read.ignored);
     }
+    // Its offload is its own; degrees of 1 are none.
+    let more = "tensor_parallel_size: 2\n    cpu_offload: true\n    pipeline_parallel_size: 1\n    \
+        expert_parallel_size: 1\n    sequence_parallel: false\n";
+    let own = import(&file("enabled: false", "true").replace("tensor_parallel_size: 2\n", more));
+    expect(&own, &[("tp", "2"), ("pp", "1"), ("ep", "1")]);
+    assert!(own.run.offload.parameters.is_some(), "{:?}", own.run.offload);
+    assert!(own.unread.iter().all(|one| !one.name.contains("dtensor_v2_cfg")), "{:?}", own.unread);
     expect(&import(&file("enabled: true", "false")), &[("tp", "4"), ("cp", "2"), ("recompute", "full")]);
     expect(&import(&file("enabled: false", "false")), &[("tp", "1"), ("cp", "1"), ("recompute", "none")]);
 }

@@ -250,6 +250,11 @@ pub(super) static PRIMUS: Program = Program {
     says: super::table::FILES_OF_PRIMUS,
 };
 
+/// A degree that two revisions of a program count otherwise: 1 is none in both.
+fn alone(value: &Value, degree: &str) -> SettingEntries {
+    if *value == Value::Number(1.0) { entries(&[(degree, "1")]) } else { Vec::new() }
+}
+
 /// The switch of the second section of `DTensor` in arcee-ai/NeMo-RL.
 const V2: &str = "policy.dtensor_v2_cfg.enabled";
 
@@ -277,7 +282,7 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.dtensor_cfg.sequence_parallel", "parallelism.enable_sequence_parallel"),
         by("policy.dtensor_cfg.activation_checkpointing", checkpoint),
         when("policy.dtensor_cfg.cpu_offload", OFFLOAD),
-        // A section of arcee-ai/NeMo-RL. Its degree of the experts is not read: at 0be5512
+        // A section of arcee-ai/NeMo-RL. A degree of the experts beyond 1 is not read: at 0be5512
         // (`nemo_rl/models/policy/dtensor_v2/v2_policy_worker.py:264`) they have a dimension of the mesh of their own,
         // at 0912707 (`rlkit/models/policy/v2_policy_worker.py:190`) the ranks of data, context and tensor parallelism,
         // and no file says for which of them it is.
@@ -285,6 +290,13 @@ pub(super) static NEMO_RL: Program = Program {
         row_where("policy.dtensor_v2_cfg.context_parallel_size", CP, V2),
         row_where("policy.dtensor_v2_cfg.sequence_parallel", "parallelism.enable_sequence_parallel", V2),
         by_where("policy.dtensor_v2_cfg.activation_checkpointing", checkpoint, V2),
+        by_where("policy.dtensor_v2_cfg.expert_parallel_size", |value| alone(value, EP), V2),
+        row_where("policy.dtensor_v2_cfg.pipeline_parallel_size", PP, V2),
+        by_where(
+            "policy.dtensor_v2_cfg.cpu_offload",
+            |value| if on(value) { entries(OFFLOAD) } else { Vec::new() },
+            V2,
+        ),
         when("policy.dtensor_cfg.lora_cfg.enabled", ADAPTED),
         row("policy.dtensor_cfg.lora_cfg.dim", "peft.rank"),
         by("policy.optimizer.name", optimizer),
