@@ -18,8 +18,20 @@ use shardscope_view::panels::waterfall::parts;
 use shardscope_view::words;
 
 /// Settings that are said even where they are the default.
-const ALWAYS: [&str; 11] =
-    ["gpus", "tp", "pp", "cp", "zero", "schedule", "seq_len", "micro_batch", "global_batch", "precision", "recompute"];
+const ALWAYS: [&str; 12] = [
+    "stack",
+    "gpus",
+    "tp",
+    "pp",
+    "cp",
+    "zero",
+    "schedule",
+    "seq_len",
+    "micro_batch",
+    "global_batch",
+    "precision",
+    "recompute",
+];
 
 /// The run, memory by stage, the step, communication and notes.
 pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
@@ -272,6 +284,8 @@ mod tests {
             }
             width = cells;
         }
+        let software = Run::default().stack.preset_row().choice.label;
+        assert!(text.contains(&format!("| Software | {software} | `stack` |")), "{text}");
         for words in ["## Memory by pipeline rank, GiB of 79.2", "## Step", "tokens/s/GPU", "| DP |"] {
             assert!(text.contains(words), "{words}: {text}");
         }
