@@ -753,8 +753,8 @@ fn a_model_file_of_primus_is_known_or_taken_from_files() {
     }
 }
 
-/// AMD-AGI/Primus fd1eeab `primus/configs/models/torchtitan/qwen3_8b.yaml` and `primus/core/launcher/parser.py:320`: the
-/// model's settings, then the overrides of the module over them, in whichever order the files are pasted.
+/// AMD-AGI/Primus fd1eeab `primus/configs/models/torchtitan/qwen3_8b.yaml` and `primus/core/launcher/parser.py:320`:
+/// the model's settings, then the overrides of the module over them, in whichever order the files are pasted.
 #[test]
 fn a_model_file_of_primus_on_torchtitan_is_read_beside_its_experiment() {
     let model = "job:\n  description: \"Qwen3 8B model training\"\nmodel:\n  name: \"qwen3\"\n  flavor: \"8B\"\n  \
