@@ -158,6 +158,23 @@ fn activations_on_the_host_are_a_way_for_a_run_that_is_tight() {
     assert!(found.betters.list.iter().any(|better| better.gain == Gain::Change));
 }
 
+/// A card of less memory is not beaten by the split of its own layers that the panel of the pipeline then shows.
+#[test]
+fn less_memory_comes_with_its_best_split() {
+    let link = "v=1&model=qwen-2-vl-72b&gpu=h20-sxm-96gb&tp=8&pp=2&schedule=interleaved-1f1b&virtual_stages=8";
+    let run = decode(link).run;
+    let found = searched(&run);
+    hold(&run, &found.betters);
+    let card = found.betters.list.iter().find(|better| better.gain == Gain::Memory).unwrap();
+    assert!(card.run.pp > 1, "{card:?}");
+    let own = evaluate(&card.run).unwrap();
+    for split in shardscope::core::advice::balance(&own).unwrap().splits {
+        let report = &split.evaluation.report;
+        let is_shorter = report.step.time_s <= card.figures.time_s && report.memory.overall() == Verdict::Fits;
+        assert!(!is_shorter || report.memory.peak_bytes >= card.figures.peak.bytes, "{:?}", split.origins);
+    }
+}
+
 /// Megatron-LM by itself has no adapters (NVIDIA/Megatron-LM issue 554): every way that is offered of a run with
 /// `QLoRA` is by software that trains it, as the warning beside its field says.
 #[test]

@@ -340,7 +340,7 @@ impl Improving {
     fn keep_leanest(&mut self) {
         let tight = self.report.memory.overall() == Verdict::Tight;
         let fastest = self.fastest().filter(|_| tight);
-        let Some(found) = self.leanest.clone().or(fastest) else {
+        let Some(found) = self.leanest.clone().or(fastest).map(balanced) else {
             return;
         };
         if self.is_new(&found) && found.figures.peak.bytes.0 < self.report.memory.peak_bytes.0 * (1.0 - LESS) {
@@ -403,6 +403,24 @@ impl Improving {
         let cause = Cause::of(gain, (&self.run, &self.report), (run, &after));
         Some(Better { gain, run: run.clone(), figures, cause })
     }
+}
+
+/// `found` with the split of its layers that balances them, where that takes no more time and less memory: the panel of
+/// the pipeline shows that split once the layout is the page's.
+fn balanced(found: Rc<FoundLayout>) -> Rc<FoundLayout> {
+    if found.run.pp < 2 || cost(&found.run) > MOST_WORK {
+        return found;
+    }
+    let splits = evaluate(&found.run).ok().and_then(|own| balance(&own));
+    let Some(best) = splits.as_ref().and_then(|splits| splits.of(SplitOrigin::Best)) else {
+        return found;
+    };
+    let (run, figures) = (&best.evaluation.scenario.run, Figures::from(&best.evaluation.report));
+    let is_less = figures.peak.bytes < found.figures.peak.bytes && figures.time_s <= found.figures.time_s;
+    if !is_less || !serves(run, &figures.peak) {
+        return found;
+    }
+    Rc::new(FoundLayout { run: run.clone(), figures, place: found.place })
 }
 
 /// True if the layout at `place` trains what the Run does: adapters and offloading change that.
