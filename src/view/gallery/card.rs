@@ -46,7 +46,8 @@ fn difference(gallery: &Gallery, (is_own, of): (bool, ScheduleVariant), figures:
     let sign = if ratio < 0.0 { "−" } else { "+" };
     let told = is_told(&gallery.own.scenario.run, 1.0 + ratio);
     let class = if ratio < 0.0 && told { "change better" } else { "change" };
-    let share = verbatim(format!("{sign}{}", show_percent(ratio.abs())));
+    let is_same = ratio.abs() < SMALLEST_PRINTED;
+    let share = if is_same { t!("same") } else { verbatim(format!("{sign}{}", show_percent(ratio.abs()))) };
     leaf("span", class, share).reports("step.time_change", &Scope::run().part(of))
 }
 

@@ -165,6 +165,15 @@ mod tests {
         }
     }
 
+    /// On one rank the order of passes is no difference: no share of nothing has a sign.
+    #[test]
+    fn a_step_that_is_as_long_is_the_same() {
+        let run = Run { pp: 1, ..Run::default() };
+        let (html, _) = shown(&run, &GalleryLook::default());
+        assert!(html.contains(">same<") && !html.contains("−0.0 %") && !html.contains("+0.0 %"), "{html}");
+        assert!(!html.contains("−&lt;") && !html.contains("+&lt;"), "{html}");
+    }
+
     /// `PipeDream` and `PipeDream-2BW` train with weights of an earlier step.
     #[test]
     fn schedules_of_stale_weights_are_set_apart() {
