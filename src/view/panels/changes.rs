@@ -94,7 +94,7 @@ fn shown(field: &Field, run: &Run, meant: &impl Deref<Target = Run>) -> Message 
         value => value,
     };
     let label = |id: &str| match &field.slot {
-        Slot::Choice { options, .. } => options()
+        Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
             .into_iter()
             .find(|option| option.id == id)
             .map_or_else(|| verbatim(id), |option| option.label.into()),
@@ -106,6 +106,9 @@ fn shown(field: &Field, run: &Run, meant: &impl Deref<Target = Run>) -> Message 
         Value::Text(id) => label(&id),
         value => {
             let plain = shardscope_core::run::registry::plain(&value).unwrap_or_default();
+            if matches!(field.slot, Slot::Set { .. }) {
+                return Message::joined(", ", plain.split(',').map(label));
+            }
             // A share is a number; "0 share" is none.
             let unit = Some(field.unit).filter(|unit| !["", "share"].contains(unit));
             unit.map_or_else(|| verbatim(&plain), |unit| t!("{plain} {unit}", plain = plain.clone(), unit))

@@ -133,7 +133,11 @@ impl Mending {
 
     /// Keeps `run` where its report fits and its software can run it.
     fn keep(&mut self, gain: Gain, run: Option<Run>) {
-        let Some(run) = run else { return };
+        let Some(mut run) = run else { return };
+        // On one GPU the ZeRO stage says nothing.
+        if run.training_gpus() == 1 {
+            run.zero = self.run.zero;
+        }
         let Ok(after) = report(&run) else { return };
         let figures = Figures::from(&after);
         if serves(&run, &figures.peak) && run.is_adapted_by_its_software() {

@@ -107,8 +107,14 @@ pub(super) fn limit_of_gains(run: &Run) -> Message {
 /// 79.2 GiB. Gains below 7.4 % cannot be told apart."
 pub(super) fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, tight: Message) -> Message {
     let evaluated = searched.evaluated;
-    // Other layers a stage are a faster one that fits: its card stands above.
-    let has_faster = searched.betters.list.iter().any(|better| better.gain == Gain::Split);
+    // Other layers a stage, or a change that makes it fit, are a faster one that fits: its card stands above.
+    let step_s = searched.step_of(evaluation);
+    let is_faster = |better: &Better| match better.gain {
+        Gain::Split => true,
+        Gain::Change | Gain::Offload => words::is_told(&evaluation.scenario.run, better.figures.time_s / step_s),
+        _ => false,
+    };
+    let has_faster = searched.betters.list.iter().any(is_faster);
     let said = if has_faster {
         t!("{tight}.", tight)
     } else if searched.rl_step.is_some() {
