@@ -337,8 +337,8 @@ pub(super) fn first_of_each<Entry>(list: &mut Vec<Entry>, id: impl Fn(&Entry) ->
     });
 }
 
-/// Causes that take less than this share of the window are left out. A choice.
-const LEAST: f64 = 0.005;
+/// Causes that take less than this share of the window are not listed, and not counted. A choice.
+pub(super) const LEAST: f64 = 0.005;
 /// Attention that takes this many times the predicted time counts as run by a slower kernel. A choice.
 const FALLBACK: f64 = 1.5;
 
@@ -610,12 +610,11 @@ fn tries(id: CauseId, run: &Run) -> TriedChange {
     }
 }
 
-/// Share of `difference`, measured less predicted seconds of a step of `step` seconds, that the causes sum to; causes
-/// of at most 2 % of the step do not count.
-pub fn explained(causes: &[FoundCause], difference: f64, step: f64) -> Option<f64> {
+/// Share of `difference`, measured less predicted seconds of a step, that the listed causes sum to.
+pub fn explained(causes: &[FoundCause], difference: f64) -> Option<f64> {
     if difference <= 0.0 {
         return None;
     }
-    let counted = causes.iter().filter_map(|cause| cause.seconds).filter(|seconds| *seconds > 0.02 * step);
-    Some((counted.sum::<f64>() / difference).min(1.0))
+    let listed = causes.iter().filter_map(|cause| cause.seconds);
+    Some((listed.sum::<f64>() / difference).min(1.0))
 }

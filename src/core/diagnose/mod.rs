@@ -190,8 +190,12 @@ pub struct Diagnosis {
     pub causes: Vec<FoundCause>,
     /// What to do about each part of the predicted step, the longest first; empty where no whole step is compared.
     pub remedies: Vec<Remedy>,
-    /// Share of the difference that the causes explain.
+    /// Share of [`Self::difference_s`] that the causes explain, at most 1.
     pub explained: Option<f64>,
+    /// Seconds by which the window is longer than what it is compared with, without what the profiler costs where that
+    /// is known; none where causes have no seconds.
+    #[serde(skip)]
+    pub difference_s: Option<f64>,
     pub ranks: Option<SeveralRanks>,
     pub workers: Option<WorkerTimes>,
     pub series: Option<StepSeries>,
@@ -247,6 +251,7 @@ impl Diagnosis {
             causes: Vec::new(),
             remedies: Vec::new(),
             explained: None,
+            difference_s: None,
             ranks: None,
             workers: None,
             series: None,

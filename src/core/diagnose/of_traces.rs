@@ -1,7 +1,7 @@
 //! What a trace, several of a job, or two runs of one program say beside the prediction.
 
 use super::causes::{
-    CauseId, Found, FoundCause, MessageRates, amounts, causes, explained, predicted_amounts, rates_of,
+    CauseId, Found, FoundCause, LEAST, MessageRates, amounts, causes, explained, predicted_amounts, rates_of,
 };
 use super::dimension::GroupSizes;
 use super::expected::{ExpectedStep, StepShare, shares};
@@ -111,7 +111,7 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         tell_late(&mut diagnosis.causes, late, seconds);
     }
     if let Some(expected) = expected.as_ref().filter(|_| compares) {
-        diagnosis.explained = explained(&diagnosis.causes, seconds - expected.time, seconds);
+        explains(&mut diagnosis, seconds - expected.time);
     }
     if diagnosis.step && reference.is_none() && diagnosis.comparison != Comparison::Shorter {
         diagnosis.remedies = remedies(run);
@@ -119,6 +119,12 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     diagnosis.read = read_words(trace, window, count, &diagnosis, expected.as_ref());
     doubts(&mut diagnosis, trace, window, &found);
     diagnosis
+}
+
+/// Counts which share of `difference`, the seconds by which the window is longer, the causes are.
+fn explains(diagnosis: &mut Diagnosis, difference: f64) {
+    diagnosis.difference_s = Some(difference);
+    diagnosis.explained = explained(&diagnosis.causes, difference);
 }
 
 /// The groups of the run's layout; of a job of another size nothing is known.
@@ -212,7 +218,7 @@ pub fn of_two_traces(first: &RankTrace, second: &RankTrace, run: &Run) -> Diagno
     diagnosis.parts.iter_mut().for_each(|part| part.predicted_s = None);
     diagnosis.kernels.iter_mut().for_each(|row| row.predicted_s = None);
     let seconds = own.length() as f64 * 1e-9;
-    diagnosis.explained = explained(&diagnosis.causes, seconds - window.length() as f64 * 1e-9, seconds);
+    explains(&mut diagnosis, seconds - window.length() as f64 * 1e-9);
     diagnosis
 }
 
@@ -232,11 +238,14 @@ pub fn without_profiler(diagnosis: &mut Diagnosis, unprofiled: f64) {
             left -= less;
         }
     }
-    diagnosis.causes.retain(|cause| cause.seconds.is_none_or(|own| own >= 0.005 * window));
+    diagnosis.causes.retain(|cause| cause.seconds.is_none_or(|own| own >= LEAST * window));
     diagnosis.causes.iter_mut().for_each(|cause| cause.without(unprofiled));
     crate::sort::sort_by(&mut diagnosis.causes, |a: &FoundCause, b| {
         b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0))
     });
+    if let Some(difference) = diagnosis.difference_s {
+        explains(diagnosis, difference - cost);
+    }
     diagnosis.read.push(t!(
         "The log's step takes {unprofiled}: {cost} of the traced one are the profiler's, and are taken from the host.",
         unprofiled = seconds_of_files("step without the profiler", unprofiled),
@@ -484,7 +493,7 @@ fn late_rank(ranks: &SeveralRanks) -> Option<(u64, f64, Option<Message>)> {
 
 /// Names the late rank in its cause, or adds the cause.
 fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds, slow): (u64, f64, Option<Message>), window: f64) {
-    if seconds < 0.005 * window {
+    if seconds < LEAST * window {
         return;
     }
     let evidence = t!(
@@ -505,7 +514,7 @@ fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds, slow): (u64, f64, Opt
             cause.without(window);
         }
     }
-    causes.retain(|cause| cause.seconds.is_none_or(|own| own >= 0.005 * window));
+    causes.retain(|cause| cause.seconds.is_none_or(|own| own >= LEAST * window));
     let cause = FoundCause {
         seconds: Some(seconds),
         change: Some(t!("look at that rank's GPU and host: clocks, errors, other processes")),

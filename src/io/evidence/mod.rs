@@ -622,8 +622,12 @@ fn tell_log(found: &mut Diagnosis, log: Diagnosis, is_of_other: bool) {
     };
     found.verdict = Message::joined(" ", [found.verdict.clone(), words]);
     let pattern = log.series.as_ref().map(StepSeries::causes).unwrap_or_default();
-    found.causes.extend(pattern);
-    found.name_causes_once();
+    // A cause that was measured stays as it is, in each part of the step that has it.
+    for cause in pattern {
+        if found.causes.iter().all(|known| known.id != cause.id) {
+            found.causes.push(cause);
+        }
+    }
     found.read.extend(log.read);
     found.warnings.extend(log.warnings);
     found.rl = log.rl;

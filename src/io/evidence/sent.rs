@@ -363,6 +363,7 @@ sent! {
         gaps: Vec<GapRow>,
         messages: Vec<MessageRow>,
         explained: Option<f64>,
+        difference_s: Option<f64>,
         series: Option<StepSeries>,
         rl: Vec<RlRow>,
         expected: BTreeMap<StepShare, f64>,

@@ -1,6 +1,7 @@
 //! Files beside each other and alone: a trace whose groups are not named, a log beside a trace, a script without a log,
 //! a run that is faster than predicted.
 
+use crate::common::random::Random;
 use crate::common::run_with;
 use shardscope::core::diagnose::{
     CauseId, Comparison, Diagnosis, FoundCause, MadeDelays, OutOfMemory, StepShare, brief, made_trace, of_brief,
@@ -8,10 +9,11 @@ use shardscope::core::diagnose::{
 };
 use shardscope::core::report::report;
 use shardscope::core::run::Run;
-use shardscope::core::units::show_seconds;
+use shardscope::core::units::{Seconds, show_seconds};
 use shardscope::io::evidence::{EvidenceFile, diagnose, read};
 use shardscope::io::import;
 use shardscope::view::panels::changes::changed;
+use shardscope::view::panels::diagnose::diagnosis;
 
 /// 8 GPUs with TP 2 and DP 4: gradients that are reduced late, as a trace without names and sizes of groups has them.
 /// No cause names a parallelism; the parts add up to the window, and the causes to no more than it.
@@ -124,6 +126,50 @@ fn a_measured_peak_stands_beside_the_predicted_one() {
     let shown = |bytes| shardscope::core::units::MemoryUnit::Gib.show(bytes);
     assert!(of("allocated").contains(&shown(rank.allocated())), "{read:?}");
     assert!(of("reserved").contains(&shown(rank.reserved())), "{read:?}");
+}
+
+/// 200 random delays, each alone and beside a log whose step has no profiler: what the causes take and what the page
+/// says is not explained are the difference, or the page says that they are more than it.
+#[test]
+fn causes_and_what_is_not_explained_are_the_difference() {
+    let mut random = Random::new(71);
+    let (mut sums, mut small) = (0, 0);
+    for _ in 0..100 {
+        let delay = |random: &mut Random| [0.0, 0.004, 0.012, 0.03, 0.2][random.below(5)];
+        let run = run_with(&[("gpus", "8"), ("tp", random.one(&["1", "2"])), ("pp", "1"), ("global_batch", "256")]);
+        let predicted = report(&run).unwrap().step.time_s.0;
+        let delays = MadeDelays {
+            late_reduction: delay(&mut random) * predicted,
+            pause: delay(&mut random) * predicted,
+            attention: 1.0 + 5.0 * delay(&mut random),
+        };
+        let trace = made_trace(&run, delays).unwrap();
+        let window = trace.median_window().unwrap().0.length() as f64 * 1e-9;
+        // As the log prints it: tenths of a millisecond.
+        let unprofiled = ((window - 0.1 * (window - predicted).max(0.0)) * 1e4).round() / 1e4;
+        let trace = Ok(EvidenceFile::Trace(Box::new(trace), Vec::new()));
+        let log = read(log_of(unprofiled, 20000.0).as_bytes(), &run);
+        for files in [vec![&trace], vec![&trace, &log]] {
+            let found = diagnose(&files, &run).unwrap();
+            let logged = if files.len() > 1 { unprofiled } else { window };
+            let (difference, listed) = (logged - predicted, || found.causes.iter().filter_map(|cause| cause.seconds));
+            let Some(explained) = found.explained else { continue };
+            small += listed().filter(|seconds| *seconds <= 0.02 * window).count();
+            sums += 1;
+            let sum: f64 = listed().sum();
+            let html = diagnosis(&found, "", &run, None).to_html();
+            let left = difference * (1.0 - explained);
+            let is_more = html.contains("more than the difference");
+            assert!(is_more || (sum + left - difference).abs() < 0.02 * difference, "{sum} + {left}, {difference}");
+            assert_eq!(is_more, sum > 1.02 * difference, "{sum} {difference}");
+            if left > 1e-6 * difference && found.comparison == Comparison::Longer {
+                let shown = format!(">{}<", show_seconds(Seconds(left)));
+                let rest = html.split_once("<li class=\"rest\"").unwrap().1.replace("<small>", "");
+                assert!(rest.split_once("Not explained").unwrap().0.contains(&shown), "{shown} {rest}");
+            }
+        }
+    }
+    assert!(sums > 50 && small > 20, "{sums} {small}");
 }
 
 const SCRIPT: &str = "torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py --tensor-model-parallel-size 4 \

@@ -295,6 +295,6 @@ pub(super) fn signed(seconds: f64) -> String {
 /// What is beyond the prediction, where that is to be explained.
 pub(super) fn to_explain(found: &Diagnosis) -> Option<f64> {
     let compares = matches!(found.comparison, Comparison::Longer | Comparison::PartOfStep);
-    let beyond = found.window_ns as f64 * NS - found.predicted_s?;
+    let beyond = found.difference_s.or_else(|| Some(found.window_ns as f64 * NS - found.predicted_s?))?;
     (compares && beyond > 0.0).then_some(beyond)
 }
