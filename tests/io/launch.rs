@@ -186,8 +186,8 @@ fn settings_of_nanotron_mean_what_its_examples_run() {
     means(
         "nanotron_tiny_llama.yaml",
         64,
-        "gpus=8 tp=2 pp=2 cp=1 ep=1 micro_batch=2 global_batch=4 seq_len=256 zero=0 schedule=1f1b recompute=none \
-         sequence_parallel=true precision=playbook-20 model.layers=2 model.hidden=16 model.ffn=64 model.heads=4 \
+        "stack=nanotron gpus=8 tp=2 pp=2 cp=1 ep=1 micro_batch=2 global_batch=4 seq_len=256 zero=0 schedule=1f1b \
+         recompute=none sequence_parallel=true precision=playbook-20 model.layers=2 model.hidden=16 model.ffn=64 model.heads=4 \
          model.vocab=256 model.tied_embeddings=true tokens_total=15360",
     );
     // Its Qwen has biases where attention_bias says so.

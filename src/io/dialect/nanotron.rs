@@ -18,7 +18,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     },
     keys: &[],
     told: |_| None,
-    silent: "megatron-2024",
+    silent: "nanotron",
     read,
     write,
     print: yaml::print,
