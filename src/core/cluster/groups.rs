@@ -83,10 +83,21 @@ impl Mesh {
         };
         Members { first: rank - span.offset(index), span }
     }
-    /// True if a group of `kind` has ranks on several nodes; only the groups of the first ranks are looked at.
+    /// The ranks that messages of `kind` go round, those that `rank` sends among them: of data parallelism with the
+    /// context-parallel ranks, which share gradients too; of any other kind its group.
+    pub fn sharing(self, kind: GroupKind, rank: u64) -> Members {
+        match kind {
+            GroupKind::Dp => {
+                let (place, span) = (self.place(rank), self.replicas());
+                Members { first: rank - span.offset(place.cp + self.cp * place.dp), span }
+            }
+            _ => self.members(kind, rank),
+        }
+    }
+    /// True if messages of `kind` go to other nodes; only the groups of the first ranks are looked at.
     pub fn leaves_node(self, kind: GroupKind) -> bool {
         let mut ranks = 0..self.ranks().min(MAX_RANKS);
-        ranks.any(|rank| !self.members(kind, rank).share_node(self.per_node))
+        ranks.any(|rank| !self.sharing(kind, rank).share_node(self.per_node))
     }
     /// The row of `rank` in the table of ranks, in the order of [`RANK_COLUMNS`].
     pub fn row_of(self, rank: u64) -> [u64; 9] {

@@ -126,7 +126,7 @@ impl Mesh {
         }
     }
     /// The ranks that share gradients of dense parts: context and data parallel.
-    fn replicas(self) -> Span {
+    pub(super) fn replicas(self) -> Span {
         Span::new(self.dense(ParallelAxis::Cp), self.dense(ParallelAxis::Dp))
     }
     /// The ranks that hold the same routed experts.

@@ -32,8 +32,7 @@ pub struct StepMessages {
 
 /// Messages of an update for the parameters that a GPU has `held`.
 pub fn step_messages(scenario: &Scenario, held: HeldParameters) -> StepMessages {
-    let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.trained_bytes());
-    let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
+    let (zero, precision, fabric) = (scenario.zero, scenario.trained_bytes(), Fabric::of(scenario));
     let grads = scenario.reduced_gradient();
     let weights = if zero.stage == 3 { scenario.sent_weight() } else { precision.gathered_weight() };
     let [reductions, gatherings] = at_update(scenario);
@@ -44,7 +43,7 @@ pub fn step_messages(scenario: &Scenario, held: HeldParameters) -> StepMessages 
         if experts {
             dense = Sent { bytes: Bytes(bytes), comm: reduce + gather };
         }
-        let group = if experts { mesh.expert_shard_group(shard) } else { mesh.shard_group(shard) };
+        let [group, over] = rings(scenario, experts);
         bytes += shared_bytes(elements, shard, [reductions * grads, gatherings * weights]);
         if zero.stage == 0 {
             reduce += fabric.all_reduce(group, Bytes(grads * elements));
@@ -55,7 +54,6 @@ pub fn step_messages(scenario: &Scenario, held: HeldParameters) -> StepMessages 
             gather += fabric.gather(group, Bytes(weights * elements));
         }
         if copies > 1 {
-            let over = if experts { mesh.expert_replica_group(shard) } else { mesh.replica_group(shard) };
             let part = |bytes: f64| Bytes(bytes * elements / shard as f64);
             if zero.outer > 1 {
                 reduce += fabric.gather(over, part(grads));
@@ -86,6 +84,18 @@ pub(crate) struct GradientSharing {
     pub copies: u64,
     /// True of routed experts.
     pub experts: bool,
+}
+
+/// The groups that gradients and weights of an update go round, of routed experts or of everything else: the ranks
+/// that share them, and those that hold the same shards.
+pub(super) fn rings(scenario: &Scenario, experts: bool) -> [RankGroup; 2] {
+    let (mesh, held) = (scenario.layout.mesh(), HeldParameters::default());
+    let GradientSharing { shard, .. } = sharing(scenario, held)[usize::from(experts)];
+    if experts {
+        [mesh.expert_shard_group(shard), mesh.expert_replica_group(shard)]
+    } else {
+        [mesh.shard_group(shard), mesh.replica_group(shard)]
+    }
 }
 
 /// Parameters outside and inside the experts, each with its own ranks.

@@ -33,7 +33,7 @@ pub use gradients::{StepMessages, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use held::HeldParameters;
 pub use kind::Traffic;
-pub use overlap::{Direction, OverlapRow, PassTraffic};
+pub use overlap::{CarriedBy, Direction, OverlapRow, PassTraffic};
 pub(crate) use overlap::{OverlapTotals, overlap_rows};
 pub(crate) use playbook::playbook_term;
 pub use playbook::{PlaybookRatio, playbook_ratio};

@@ -2,11 +2,12 @@
 
 use super::beside::{Beside, Sent, Wait};
 use super::calls::{CallCount, Calls};
+use super::gradients::rings;
 use super::kind::Traffic;
 use super::playbook::playbook_ratio;
 use super::volume::sheet_bandwidth;
 use crate::cluster::{Link, ParallelAxis};
-use crate::run::Scenario;
+use crate::run::{CpComm, Scenario};
 use crate::units::{Bytes, Seconds};
 use serde::Serialize;
 
@@ -33,9 +34,9 @@ pub struct OverlapRow {
     pub not_hidden_s: Seconds,
     /// Time by which hidden traffic slows the compute beside it.
     pub slows_compute_s: Seconds,
-    /// GPUs of a group that share a node: that many cards carry what crosses nodes.
+    /// What carries the messages that leave a node.
     #[serde(skip)]
-    pub in_node: u64,
+    pub carried: CarriedBy,
     /// Rows whose traffic goes over the same wire.
     pub shares_wire_with: Vec<Traffic>,
     /// Its messages by kind: all of `bytes_per_gpu`.
@@ -54,6 +55,17 @@ pub struct OverlapRow {
     /// The part of gradients and `ZeRO` weights that is of routed experts.
     #[serde(skip)]
     pub experts: Sent,
+}
+
+/// What carries the messages of a kind that leave a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedBy {
+    /// Network cards of a node that share what a group sends to other nodes.
+    pub cards: u64,
+    /// The same for gradients and weights of routed experts, where it is another number.
+    pub expert_cards: Option<u64>,
+    /// True if links of the node carry a part.
+    pub in_node: bool,
 }
 
 /// A pass over the layers.
@@ -193,21 +205,41 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
             link,
-            in_node: in_node(scenario, traffic),
+            carried: carried(scenario, traffic, total.experts),
             experts: total.experts,
         }
     };
     rows.iter().map(row).collect()
 }
 
-/// GPUs of the group of `traffic` that share a node.
-fn in_node(scenario: &Scenario, traffic: Traffic) -> u64 {
-    let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
+/// The network cards that a time is computed with: a ring leaves a node over the card of each of its members there; a
+/// send, or what a GPU sends of an all-to-all, over that of the GPU.
+fn carried(scenario: &Scenario, traffic: Traffic, experts: Sent) -> CarriedBy {
+    let mesh = scenario.layout.mesh();
+    let group = |axis| mesh.group(axis);
+    let one = |in_node: bool| CarriedBy { cards: 1, expert_cards: None, in_node };
     match traffic {
-        Traffic::Dp | Traffic::Zero3 => mesh.shard_group(layout.dp * layout.cp).in_node,
-        Traffic::Tp => mesh.group(ParallelAxis::Tp).in_node,
-        Traffic::Pp => 1,
-        Traffic::Cp => mesh.group(ParallelAxis::Cp).in_node,
-        Traffic::Ep => mesh.group(ParallelAxis::Ep).in_node,
+        Traffic::Dp | Traffic::Zero3 => {
+            let crossing = |experts: bool| rings(scenario, experts).into_iter().find(|ring| ring.nodes() > 1);
+            let cards = crossing(false).map_or(1, |ring| ring.in_node);
+            let of_experts = crossing(true).filter(|_| experts.bytes.0 > 0.0).map(|ring| ring.in_node);
+            CarriedBy {
+                cards,
+                expert_cards: of_experts.filter(|other| *other != cards),
+                in_node: rings(scenario, false).iter().any(|ring| ring.in_node > 1),
+            }
+        }
+        Traffic::Tp => CarriedBy { cards: group(ParallelAxis::Tp).in_node, ..one(group(ParallelAxis::Tp).in_node > 1) },
+        Traffic::Pp => one(false),
+        Traffic::Cp => {
+            let near = group(ParallelAxis::Cp).in_node;
+            match scenario.run.cp_comm {
+                CpComm::AllGather => CarriedBy { cards: near, ..one(near > 1) },
+                // A ring hands blocks on as fast as its slowest link.
+                CpComm::Ring => one(false),
+                CpComm::Ulysses | CpComm::Hierarchical => one(near > 1),
+            }
+        }
+        Traffic::Ep => one(group(ParallelAxis::Ep).in_node > 1),
     }
 }

@@ -1,5 +1,6 @@
 //! Groups that leave their node, those that need not, and the effect of another order of the axes: two tables.
 
+use super::names::group_name;
 use super::wires::{Wire, load, wires};
 use crate::prelude::*;
 use shardscope_core::cluster::{GroupKind, Link, Mesh, RankOrder};
@@ -45,7 +46,7 @@ fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
     });
     match inside {
         Some(order) => Crossing::Needless(*order),
-        None if mesh.members(kind, 0).size() > mesh.per_node => Crossing::TooLarge,
+        None if mesh.sharing(kind, 0).size() > mesh.per_node => Crossing::TooLarge,
         None => Crossing::Outgrown,
     }
 }
@@ -66,9 +67,9 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
     let experts = scenario.model.moe.is_some();
     let kinds = GroupKind::ALL.into_iter().filter(|kind| {
         let routed = matches!(kind, GroupKind::Ep | GroupKind::ExpertDp);
-        (experts || !routed) && mesh.members(*kind, 0).size() > 1
+        (experts || !routed) && mesh.sharing(*kind, 0).size() > 1
     });
-    let rows: Vec<_> = kinds.map(|kind| (kind, mesh.members(kind, gpu), crossing(mesh, kind, &orders))).collect();
+    let rows: Vec<_> = kinds.map(|kind| (kind, mesh.sharing(kind, gpu), crossing(mesh, kind, &orders))).collect();
     if rows.is_empty() {
         return paragraph("One GPU: no groups.");
     }
@@ -76,7 +77,7 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
         wires.iter().find(|wire| wire.kind == kind).map_or_else(|| "–".to_owned(), show)
     };
     Rows::of(rows)
-        .column("group", |(kind, ..)| kind.name())
+        .column("group", |(kind, ..)| group_name(mesh, *kind))
         .figures("GPUs", |(_, members, _)| members.size().to_string())
         .column("lies on", |(_, members, crossing)| {
             let nodes = members.group(mesh.per_node).nodes();
@@ -117,7 +118,7 @@ fn reordered(scenario: &Scenario, present: Figures) -> Vec<Reordered> {
     let reorder = |order: RankOrder| {
         let mesh = Mesh { order, ..scenario.layout.mesh() };
         let kinds = GroupKind::ALL.into_iter();
-        let leaving = kinds.filter(|kind| mesh.members(*kind, 0).size() > 1 && mesh.leaves_node(*kind));
+        let leaving = kinds.filter(|kind| mesh.sharing(*kind, 0).size() > 1 && mesh.leaves_node(*kind));
         let run = Run { rank_order: order, ..scenario.run.clone() };
         let figures = if order == scenario.run.rank_order {
             Some(present)
@@ -138,7 +139,7 @@ fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
     let is_present = |row: &Reordered| row.order == scenario.run.rank_order;
     let leaving = |row: &Reordered| {
         let kinds = row.leaving.iter().filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
-        let leaving = Message::joined(", ", kinds.map(|kind| kind.name().into()));
+        let leaving = Message::joined(", ", kinds.map(|kind| group_name(scenario.layout.mesh(), *kind)));
         if leaving.is_empty() { t!("none") } else { leaving }
     };
     let figure = |row: &Reordered, show: &dyn Fn(Figures) -> String| row.figures.map_or_else(|| "–".to_owned(), show);
@@ -161,6 +162,7 @@ fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
 mod tests {
     use super::*;
     use shardscope_core::run::Based;
+    use shardscope_core::traffic::Traffic;
 
     fn evaluation(run: &Run) -> Evaluation {
         evaluate(run).unwrap()
@@ -205,6 +207,52 @@ mod tests {
             let run = Run { rank_order: other.order, ..Run::default() };
             assert_eq!(evaluation(&run).report.step.time_s, step);
         }
+    }
+
+    /// NCCL's rings leave a node over the card of each member there: as many as the rails that its ranks are on. Overlap
+    /// and the table of groups say the same of gradients, and of those of routed experts, which go round more ranks.
+    #[test]
+    fn gradients_have_as_many_cards_as_rails() {
+        let mut seen = [0; 2];
+        for (model, tp, cp, ep, gpus) in [
+            ("mixtral-8x7b", 2, 1, 1, 128),
+            ("mixtral-8x7b", 8, 1, 8, 128),
+            ("mixtral-8x7b", 1, 2, 4, 64),
+            ("llama-3.1-8b", 2, 8, 1, 32),
+            ("llama-3.1-8b", 8, 1, 1, 64),
+            ("llama-3.1-8b", 1, 4, 1, 64),
+        ] {
+            let model = Based::preset(model);
+            let run =
+                Run { model, tp, cp, ep, etp: 1, pp: 1, gpus, seq_len: 131_072, global_batch: gpus, ..Run::default() };
+            let evaluation = evaluation(&run);
+            let html = tables(&evaluation, 0, &wires(&evaluation), MemoryUnit::Gib).to_html();
+            let overlap = crate::panels::overlap::rows(&evaluation, None, MemoryUnit::Gib).to_html();
+            let mesh = evaluation.scenario.layout.mesh();
+            let rails = |kind| mesh.sharing(kind, 0).rail_count(mesh.per_node) as u64;
+            let row = evaluation.report.overlap.iter().find(|row| row.traffic == Traffic::Dp).unwrap();
+            assert_eq!(row.carried.cards, rails(GroupKind::Dp), "{run:?}");
+            let words = |count: u64| if count == 1 { "one rail".to_owned() } else { format!("{count} rails") };
+            assert!(html.contains(&words(row.carried.cards)), "{html}");
+            let cards = row.carried.cards;
+            let said = if cards == 1 { "over a card of".to_owned() } else { format!("over {cards} cards a node") };
+            assert!(overlap.contains(&said), "{overlap}");
+            let mut most = cards;
+            if row.experts.bytes.0 > 0.0 {
+                let of_experts = rails(GroupKind::ExpertDp);
+                assert_eq!(row.carried.expert_cards.unwrap_or(cards), of_experts, "{run:?}");
+                assert_eq!(overlap.contains(&format!("experts over {of_experts}")), of_experts != cards, "{overlap}");
+                most = most.max(of_experts);
+                seen[usize::from(of_experts != cards)] += 1;
+            }
+            // No more than the cards move.
+            let sheet = evaluation.scenario.gpu.inter.0 * most as f64;
+            assert!(row.reached_bytes_per_s.unwrap() <= sheet, "{row:?}");
+            // The ranks that share gradients are those of DP and CP, and are counted so.
+            assert_eq!(html.contains("DP × CP"), cp > 1, "{html}");
+            assert_eq!(mesh.sharing(GroupKind::Dp, 0).size(), gpus / tp);
+        }
+        assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
     }
 
     /// Experts of DeepSeek-V3 in 8 GPUs cannot have the pipeline before them unless their groups agree.

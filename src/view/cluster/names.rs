@@ -2,6 +2,7 @@
 
 use super::scene::{RowName, Scene};
 use crate::prelude::*;
+use shardscope_core::cluster::{GroupKind, Mesh};
 use shardscope_core::model::stage_range;
 
 /// Place of a GPU, in words.
@@ -39,4 +40,9 @@ pub fn layers(evaluation: &Evaluation, rank: usize) -> String {
 pub(super) fn stage_name(name: RowName) -> Message {
     let (first, last) = name.stages;
     if first == last { t!("stage {stage}", stage = first) } else { t!("stages {first}–{last}", first, last) }
+}
+
+/// The name of the ranks that messages of `kind` go round: gradients also go to the context-parallel ranks.
+pub(super) fn group_name(mesh: Mesh, kind: GroupKind) -> Message {
+    if kind == GroupKind::Dp && mesh.cp > 1 { verbatim("DP × CP") } else { kind.name().into() }
 }

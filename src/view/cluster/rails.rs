@@ -3,6 +3,7 @@
 
 use super::base::words;
 use super::legend::class;
+use super::names::group_name;
 use super::scene::{Level, Scene};
 use crate::prelude::*;
 use shardscope_core::cluster::{GroupKind, Members, Mesh};
@@ -18,7 +19,7 @@ const LINE: f64 = 15.0;
 
 /// The groups of `gpu` that leave their node.
 fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members)> {
-    let groups = kinds.iter().map(|kind| (*kind, mesh.members(*kind, gpu)));
+    let groups = kinds.iter().map(|kind| (*kind, mesh.sharing(*kind, gpu)));
     groups.filter(|(_, members)| !members.share_node(mesh.per_node)).collect()
 }
 
@@ -26,8 +27,8 @@ fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members
 pub fn sentence(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Message {
     let rails = mesh.per_node;
     let sentence = |(kind, members): &(GroupKind, Members)| match members.rail_count(rails) {
-        1 => t!("{kind} stays on rail {rail}.", kind = kind.name(), rail = gpu % rails),
-        n => t!("{kind} is on {n} of {rails} rails.", kind = kind.name(), n, rails),
+        1 => t!("{kind} stays on rail {rail}.", kind = group_name(mesh, *kind), rail = gpu % rails),
+        n => t!("{kind} is on {n} of {rails} rails.", kind = group_name(mesh, *kind), n, rails),
     };
     Message::joined(" ", leaving(mesh, gpu, kinds).iter().map(sentence))
 }
@@ -65,7 +66,7 @@ pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (
         let mut every = (0..mesh.per_node).map(|rail| (x(rail), y));
         let mut taken = used.iter().zip(0..).filter(|(used, _)| **used);
         let mut taken = taken.by_ref().map(|(_, rail)| (x(rail), y));
-        nodes.push(words(0.0, y + 4.0, "", kind.name()));
+        nodes.push(words(0.0, y + 4.0, "", group_name(mesh, *kind)));
         nodes.push(lines(&mut every, length, "rail"));
         nodes.push(lines(&mut taken, length, &format!("rail {}", class(*kind))));
     }

@@ -45,7 +45,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
         };
         let mut sending = rows.iter().filter(|row| sent.contains(&row.traffic)).peekable();
         let link = match kind {
-            GroupKind::ExpertDp => mesh.members(kind, 0).group(mesh.per_node).link(),
+            GroupKind::ExpertDp => mesh.sharing(kind, 0).group(mesh.per_node).link(),
             _ => sending.peek()?.link,
         };
         let mut wire = Wire {
@@ -92,12 +92,12 @@ pub fn load(wires: &[Wire], link: Link) -> f64 {
 }
 
 impl Wire {
-    /// "node link, 450 GB/s".
+    /// "node link, 450 GB/s", "network, 50.0 GB/s a card".
     pub(crate) fn medium(&self) -> Message {
         let rate = show_bandwidth(self.rate.0);
         match self.link {
             Link::Intra => t!("node link, {rate}", rate),
-            Link::Inter => t!("network, {rate}", rate),
+            Link::Inter => t!("network, {rate} a card", rate),
         }
     }
     /// Load of its link, as a bar and in figures.

@@ -5,7 +5,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::cluster::Link;
 use shardscope_core::time::PartKind;
-use shardscope_core::traffic::{OverlapRow, Traffic};
+use shardscope_core::traffic::{CarriedBy, OverlapRow, Traffic};
 
 /// The page's name of `traffic` of `run`, and the compute that it may hide behind.
 pub(super) fn names(traffic: Traffic, run: &Run) -> (&'static str, &'static str) {
@@ -209,13 +209,25 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
         .map(|(field, speed)| Scope::run().says(field, per_second(speed.0)));
     let speed = match row.link {
         Link::Intra => t!("{reached} over the node's links of {sheet}", reached, sheet = of_node),
-        Link::Inter if row.in_node > 1 => t!(
-            "{reached} over {count} cards a node of {sheet} and the node's links",
-            reached,
-            count = row.in_node,
-            sheet = of_card
-        ),
-        Link::Inter => t!("{reached} over a card of {sheet}", reached, sheet = of_card),
+        Link::Inter => match row.carried {
+            CarriedBy { cards, expert_cards: Some(experts), .. } => t!(
+                "{reached} over {count} cards a node of {sheet}, experts over {experts}, and the node's links",
+                reached,
+                count = cards,
+                sheet = of_card,
+                experts
+            ),
+            CarriedBy { cards: 1, in_node: true, .. } => {
+                t!("{reached} over a card of {sheet} and the node's links", reached, sheet = of_card)
+            }
+            CarriedBy { cards: 1, .. } => t!("{reached} over a card of {sheet}", reached, sheet = of_card),
+            CarriedBy { cards, .. } => t!(
+                "{reached} over {count} cards a node of {sheet} and the node's links",
+                reached,
+                count = cards,
+                sheet = of_card
+            ),
+        },
     };
     let exposed = match exposed(report, row.traffic) {
         None => strong("in the bubble"),
