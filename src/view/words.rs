@@ -261,6 +261,20 @@ pub fn runs_out(memory: &Memory, unit: MemoryUnit) -> Option<Message> {
     ))
 }
 
+/// Says that times and costs of `run` are of a run that does not fit, or that its software does not run, with the
+/// reason; none of any other, and of a published run, which ran.
+pub fn only_if(run: &Run, memory: &Memory, unit: MemoryUnit) -> Option<Message> {
+    let unfit = runs_out(memory, unit).filter(|_| published(run).is_none());
+    let unable = why_unable(run).map(|why| t!("{why}.", why));
+    let condition = match (&unfit, &unable) {
+        (None, None) => return None,
+        (Some(_), None) => t!("Steps, days and costs are those it would have if it fitted."),
+        (None, Some(_)) => t!("Steps, days and costs are those it would have if it ran."),
+        (Some(_), Some(_)) => t!("Steps, days and costs are those it would have if it fitted and ran."),
+    };
+    Some(Message::joined(" ", [unfit, unable, Some(condition)].into_iter().flatten()))
+}
+
 /// Used memory of a node's host: "Host: 96.0 of 128 GiB, Fits".
 pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     Some(t!(

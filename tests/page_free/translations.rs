@@ -36,7 +36,7 @@ use shardscope::view::node::markup::leaf;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::about::about;
 use shardscope::view::panels::derived::derived;
-use shardscope::view::panels::issues::line;
+use shardscope::view::panels::issues::{line, only_if};
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
@@ -229,7 +229,7 @@ fn whole_view(evaluation: &Evaluation) -> Vec<Node> {
         let range = range(&evaluation, &found.setting);
         let run = &evaluation.scenario.run;
         all.extend([steps(&evaluation, &found), answer(run, &found, Some(&range)), calendar(&found, Some(&range))]);
-        all.extend([choices(&found), assumed(run, &found)]);
+        all.extend([choices(&found), assumed(run, &found), only_if(&evaluation, MemoryUnit::Gib)]);
         all.extend([None, Some(7)].map(|seed| future(run, &found, seed)));
         let row = |at: usize| (at, None);
         all.extend([trains(run, 30.0, &[], true), trains(run, 30.0, &[row(0), row(1)], true)]);

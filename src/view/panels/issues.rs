@@ -2,7 +2,7 @@
 
 use crate::panels::inputs::is_in_column;
 use crate::prelude::*;
-use crate::words::{line as line_of, said_of};
+use crate::words::{self, line as line_of, said_of};
 use shardscope_core::advice::fit::label;
 use shardscope_core::issue::{Fix, Issue, Severity};
 use shardscope_core::report::Peak;
@@ -16,6 +16,12 @@ pub fn line(issue: &Issue) -> Node {
         Severity::Notice => ("issue notice", "ℹ "),
     };
     el("p", &[("class", class)], &[text(mark), text(issue.words()), fixes(issue)])
+}
+
+/// Above times and costs: that the run does not fit or that its software does not run it, where that is so.
+pub fn only_if(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let words = words::only_if(&evaluation.scenario.run, &evaluation.report.memory, unit);
+    words.map_or_else(Node::none, |words| el("p", &[("class", "issue warning")], &[text("▲ "), text(words)]))
 }
 
 /// A button for each fix.

@@ -1,11 +1,13 @@
 //! Traffic, the part of it that hides, the part that stays exposed; and the costs of the step.
 
+use crate::view::node::markup::Node;
 use crate::view::panel::{Panel, Tab};
+use crate::view::panels::issues::only_if;
 use crate::web::browser::html::flag;
 use crate::web::browser::i18n::say;
 use crate::web::document::choice_row::{view_at, views};
 use crate::web::document::panel::shown;
-use crate::web::document::render::patched;
+use crate::web::document::render::{nodes, patched};
 use crate::web::state::State;
 use crate::web::tabs::kinds::comparison;
 use crate::web::tabs::plan::scaling;
@@ -56,6 +58,9 @@ pub(crate) fn CostsPanel() -> impl IntoView {
                 <span class="spring"></span>
                 {views(COSTS, chosen)}
             </div>
+            {nodes("costs-unfit", move || {
+                state.evaluation().map_or_else(Node::none, |evaluation| only_if(&evaluation, state.view.unit.get()))
+            })}
             {view_at(chosen, 0, view! { <div use:patched=step></div> {comparison(state)} }.into_any())}
             {view_at(chosen, 1, scaling(state))}
         </section>

@@ -10,7 +10,7 @@ use crate::core::run::{Choice, FailureClass, OneOf, Run, Value};
 use crate::core::t;
 use crate::core::whole_run::{CalendarRange, WholeRun};
 use crate::view::node::markup::Node;
-use crate::view::panels::issues::line;
+use crate::view::panels::issues::{line, only_if};
 use crate::view::panels::published::checked;
 use crate::view::panels::whole::{self, Caption, WholeRunAnswer};
 use crate::view::views::{Embed, View};
@@ -65,7 +65,7 @@ pub(crate) fn whole(state: State) -> AnyView {
         <main class="whole" id="whole" tabindex="-1" hidden=hidden>
             {halted(state, move || state.view.open.get() == View::Whole)}
             {inputs(page)}
-            <div class="stale-able first" class:stale=stale>{figures(page)}</div>
+            <div class="stale-able first" class:stale=stale>{page.only_if("whole-unfit")} {figures(page)}</div>
             <div class="stale-able" class:stale=stale>
                 <section class="whole-pair">
                     {calendar(page)}
@@ -89,6 +89,7 @@ pub(crate) fn framed(state: State) -> AnyView {
     view! {
         <div class="whole">
             {nodes("said", move || page.shown.with(|shown| shown.errors.iter().map(line).collect()))}
+            {page.only_if("said")}
             {figures(page)}
             {nodes("whole-assumed", move || {
                 page.view(|(evaluation, answer)| whole::assumed(&evaluation.scenario.run, answer))
@@ -173,6 +174,11 @@ impl Page {
     /// Shows the last answer; nothing before there is one.
     fn view(self, view: impl Fn(&Of) -> Node) -> Node {
         self.shown.with(|shown| shown.answer.as_ref().map(view)).unwrap_or_default()
+    }
+
+    /// A `div` of that class which says that the run does not fit or is not run by its software, where that is so.
+    fn only_if(self, class: &'static str) -> AnyView {
+        nodes(class, move || self.view(|(evaluation, _)| only_if(evaluation, self.state.view.unit.get())))
     }
 
     /// The range of an answer, or the one before in proportion until it is drawn.

@@ -4,6 +4,7 @@ use super::days::{Cell, cells};
 use super::interval::losses_at;
 use super::*;
 use crate::panels::budget::own_budget;
+use shardscope_core::run::registry::field;
 use shardscope_core::run::{FailureClass, Failures, RunLength};
 use shardscope_core::whole_run::{self, LossKind, RunEvent, range};
 
@@ -44,6 +45,42 @@ fn every_figure_opens_a_formula_that_is_there() {
     for figure in figures {
         let html = derivation(&evaluation, figure, MemoryUnit::Gib).to_html();
         assert!(html.contains("class=\"term\""), "{figure:?}: {html}");
+    }
+}
+
+/// A run that does not fit, one that its software does not run (nanotron has no zero-bubble schedule), and one that is
+/// both: the figures are said to be hypothetical wherever Run's are, and of a published run and one that fits never.
+#[test]
+fn figures_of_a_run_that_does_not_run_are_said_to_be_hypothetical() {
+    use crate::panels::issues::only_if;
+    let of = |text: &str| {
+        let fields = text.split('&').map(|pair| pair.split_once('=').unwrap());
+        let set: Vec<_> = fields.map(|(key, value)| (field(key).unwrap().key, value.to_owned())).collect();
+        let evaluation = evaluate(&Run::default().with_texts(&set).unwrap()).unwrap();
+        let strip = crate::panels::strip::strip(&evaluation.scenario.run, &evaluation.report, MemoryUnit::Gib);
+        (only_if(&evaluation, MemoryUnit::Gib), strip.to_html(), evaluation)
+    };
+    let over = "model=qwen-3-32b&gpu=a100-sxm-40gb&gpus=128&tp=4&pp=8&micro_batch=1&global_batch=256&schedule=";
+    for (run, out, unable) in [
+        (over.replace("&tp=4&pp=8", "&tp=1&pp=1").replace("&schedule=", ""), true, false),
+        (format!("{over}gpipe&stack=fsdp2"), true, true),
+        ("schedule=zb-v&stack=nanotron&recompute=full".to_owned(), false, true),
+        ("recompute=full".to_owned(), false, false),
+    ] {
+        let (said, strip, evaluation) = of(&run);
+        let html = said.to_html();
+        assert_eq!(html.contains("Out of memory"), out, "{run} {html}");
+        assert_eq!(html.contains(" if it fitted"), out, "{run} {html}");
+        assert_eq!(html.contains("ran."), unable, "{run} {html}");
+        assert_eq!(html.is_empty(), !out && !unable, "{run} {html}");
+        assert_eq!(strip.contains("if it fitted"), out, "{run}");
+        // The need is the one that Run shows.
+        if out {
+            assert!(html.contains(&MemoryUnit::Gib.number(evaluation.report.memory.peak_bytes)), "{html}");
+        }
+    }
+    for preset in shardscope_core::run::presets::all_published() {
+        assert!(only_if(&evaluate(&preset.run()).unwrap(), MemoryUnit::Gib).to_html().is_empty(), "{}", preset.id);
     }
 }
 
