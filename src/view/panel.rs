@@ -148,7 +148,7 @@ impl Panel {
             Self::MemoryBars(_) | Self::MemoryBands | Self::Tuning => self.first_view(evaluation, unit),
             Self::Rl => rl(evaluation, unit),
             Self::MemoryTable => memory::data_table(&report.memory, unit),
-            Self::Methods => memory::methods(&methods::rows(evaluation), unit),
+            Self::Methods => memory::methods(&evaluation.scenario.run, &methods::rows(evaluation), unit),
             Self::OverTime { rank, theme, width } => over_the_step(evaluation, rank, theme, width, unit),
             Self::Narrow => memory::narrow(evaluation, unit),
             Self::Overlap(kind) => rows(evaluation, kind, unit),

@@ -13,35 +13,29 @@ use shardscope_core::search::can_run;
 
 /// The word for what is tight with an estimate above the memory.
 pub const MAY_RUN_OUT: &str = "May run out";
+/// The word for what fits.
+pub const FITS: &str = "Fits";
+/// The word for what is tight with an estimate that is not above the memory.
+pub const TIGHT: &str = "Tight";
 /// The word for what fits by its need where the software does not run it.
-const WOULD_FIT: &str = "Would fit";
+pub const WOULD_FIT: &str = "Would fit";
 /// The word for what does not fit.
 pub const OUT: &str = "Out of memory";
 
 /// The verdict on `bytes` of a GPU that has `capacity`, in words: above the card none is called tight.
-pub fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> &'static str {
+fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> &'static str {
     match verdict {
-        Verdict::Fits => "Fits",
+        Verdict::Fits => FITS,
         Verdict::Tight if verdict.may_run_out(bytes, capacity) => MAY_RUN_OUT,
-        Verdict::Tight => "Tight",
+        Verdict::Tight => TIGHT,
         Verdict::Oom => OUT,
     }
-}
-
-/// The verdict on the fullest rank in words.
-pub fn outlook(peak: &Peak) -> &'static str {
-    verdict(peak.verdict, peak.bytes, peak.capacity)
-}
-
-/// The verdict on a schedule in words.
-pub fn outlook_of(figures: &ScheduleFigures) -> &'static str {
-    verdict(figures.verdict, figures.peak_bytes, figures.capacity_bytes)
 }
 
 /// The runs to which a verdict is given, whatever their need: those that are tight are of both words.
 pub const fn band(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Fits => "Fits",
+        Verdict::Fits => FITS,
         Verdict::Tight => "Tight or may run out",
         Verdict::Oom => OUT,
     }
@@ -52,9 +46,9 @@ pub fn said(memory: &Memory) -> &'static str {
     within_sentence(memory.verdict, memory.may_run_out())
 }
 
-/// [`said`] of GPU and host together, whichever is worse.
-pub fn said_of(peak: &Peak) -> &'static str {
-    within_sentence(peak.overall, peak.may_run_out())
+/// [`said_of_run`] of GPU and host together, whichever is worse.
+pub fn said_of(run: &Run, peak: &Peak) -> &'static str {
+    if would_fit(run, peak.overall) { "would fit" } else { within_sentence(peak.overall, peak.may_run_out()) }
 }
 
 fn within_sentence(verdict: Verdict, may_run_out: bool) -> &'static str {
@@ -106,7 +100,7 @@ pub fn fastest(run: &Run) -> Message {
     }
 }
 
-/// The class and the sign of a verdict.
+/// The class and the sign of a verdict; of a run's: [`verdict_words`].
 pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Fits => ("fits", "✓ "),
@@ -115,10 +109,11 @@ pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-/// The verdict of GPU and host in a sentence, with the figure that it is of: "fits, 61.2 GiB".
-pub fn fits(peak: &Peak, figure: &str) -> Message {
+/// The verdict of GPU and host on `run` in a sentence, with the figure that it is of: "fits, 61.2 GiB".
+pub fn fits(run: &Run, peak: &Peak, figure: &str) -> Message {
     let figure = figure.to_owned();
     match peak.overall {
+        verdict if would_fit(run, verdict) => t!("would fit, {figure}", figure),
         Verdict::Tight if peak.may_run_out() => t!("may run out, {figure}", figure),
         Verdict::Fits => t!("fits, {figure}", figure),
         Verdict::Tight => t!("tight, {figure}", figure),
@@ -189,15 +184,28 @@ fn would_fit(run: &Run, verdict: Verdict) -> bool {
     verdict == Verdict::Fits && why_unable(run).is_some()
 }
 
-/// Class, sign and word of the verdict on the fullest rank of `run`, which needs `peak`: what its software does not run
-/// is not said to fit.
-pub fn verdict_of(run: &Run, peak: &Peak) -> (&'static str, &'static str, &'static str) {
-    let (class, mark) = sign(peak.verdict);
-    if would_fit(run, peak.verdict) {
+/// Class, sign and word of a verdict.
+pub type VerdictWords = (&'static str, &'static str, &'static str);
+
+/// `given` on `bytes` of `run` in what has `capacity`: what its software does not run is not said to fit.
+pub fn verdict_words(run: &Run, given: Verdict, [bytes, capacity]: [Bytes; 2]) -> VerdictWords {
+    if would_fit(run, given) {
         let (class, mark) = sign(Verdict::Tight);
         return (class, mark, WOULD_FIT);
     }
-    (class, mark, outlook(peak))
+    let (class, mark) = sign(given);
+    (class, mark, verdict(given, bytes, capacity))
+}
+
+/// [`verdict_words`] of the fullest rank of `run`, which needs `peak`.
+pub fn verdict_of(run: &Run, peak: &Peak) -> VerdictWords {
+    verdict_words(run, peak.verdict, [peak.bytes, peak.capacity])
+}
+
+/// [`verdict_words`] of `run` under the schedule that `set` makes of it.
+pub fn verdict_under(run: &Run, set: &[(&'static str, String)], figures: &ScheduleFigures) -> VerdictWords {
+    let under = run.with_texts(set);
+    verdict_words(under.as_ref().unwrap_or(run), figures.verdict, [figures.peak_bytes, figures.capacity_bytes])
 }
 
 /// Says that the software of `run` does not run the schedule that `set` makes of it; none where it does.
@@ -275,13 +283,13 @@ pub fn only_if(run: &Run, memory: &Memory, unit: MemoryUnit) -> Option<Message> 
     Some(Message::joined(" ", [unfit, unable, Some(condition)].into_iter().flatten()))
 }
 
-/// Used memory of a node's host: "Host: 96.0 of 128 GiB, Fits".
-pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
+/// Used memory of a node's host in `run`: "Host: 96.0 of 128 GiB, Fits".
+pub fn host(run: &Run, host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     Some(t!(
         "Host memory: {peak} of {capacity}, {verdict}",
         peak = Scope::run().says("memory.host.total_bytes", unit.number(host.total_bytes)),
         capacity = Scope::run().says("memory.host.capacity_bytes", unit.show(host.capacity_bytes?)),
-        verdict = verdict(host.verdict?, host.total_bytes, host.capacity_bytes?)
+        verdict = verdict_words(run, host.verdict?, [host.total_bytes, host.capacity_bytes?]).2
     ))
 }
 

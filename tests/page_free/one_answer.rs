@@ -578,6 +578,39 @@ fn what_the_software_does_not_run_is_said_to_fit_nowhere() {
     }
 }
 
+/// The page's own row among the layouts, the card of its schedule and the chosen memory method say of it what the key
+/// figures say: that it would fit, where its software does not run its schedule.
+#[test]
+fn lists_say_of_the_own_run_what_the_key_figures_say() {
+    let set = [("gpus", "4"), ("tp", "1"), ("pp", "4"), ("seq_len", "512"), ("stack", "megatron-2026")];
+    for (schedule, says) in [("zb-v", "Would fit"), ("1f1b", "Fits")] {
+        let run = Run::example().with_texts(&set).unwrap().with_texts(&[("schedule", schedule)]).unwrap();
+        let own = evaluate(&run).unwrap();
+        assert_eq!(own.report.memory.verdict, Verdict::Fits);
+        let query = PlanQuery { extras: Vec::new(), ..PlanQuery::improve(&run) };
+        let mut session = PlanSession::new(query.clone()).unwrap();
+        while !session.step(1 << 20) {}
+        let result = session.result(true);
+        let view = PlanView { query: &query, result: &result, own: Some(&own), folds: &PlanFold::OPEN, unit: UNIT };
+        let layouts: Node = plan::panel(&view).into_iter().collect();
+        let after = |html: String, mark: &str| html.split(mark).nth(1).unwrap().to_owned();
+        let gallery: Node = gallery_of(&run).into_iter().collect();
+        let places = [
+            strip(&run, &own.report, UNIT).to_html(),
+            after(layouts.to_html(), "class=\"you\"").split("</tr>").next().unwrap().to_owned(),
+            after(gallery.to_html(), "your run").split("</li>").next().unwrap().to_owned(),
+            after(Panel::Methods.view(&own, UNIT).to_html(), "aria-pressed=\"true\"")
+                .split("</tr>")
+                .next()
+                .unwrap()
+                .to_owned(),
+        ];
+        for place in places {
+            assert!(place.contains(says) && place.contains("Would fit") == (says == "Would fit"), "{place}");
+        }
+    }
+}
+
 /// The need of the fullest GPU as the page says it of its own run.
 fn need_of_page(own: &Evaluation) -> String {
     let figures = strip(&own.scenario.run, &own.report, UNIT).figures();

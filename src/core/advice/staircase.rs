@@ -15,6 +15,8 @@ use crate::units::{Bytes, Seconds};
 pub struct Stair {
     /// The changed fields with their values; empty for the first stair.
     pub set: Set,
+    /// The run after the change.
+    pub run: Run,
     /// Memory of the fullest GPU after the change.
     pub memory: StageMemory,
     /// Memory that is available on that GPU.
@@ -26,10 +28,11 @@ pub struct Stair {
 }
 
 impl Stair {
-    fn of(set: Set, report: &Report) -> Self {
+    fn of(set: Set, run: &Run, report: &Report) -> Self {
         let memory = &report.memory;
         Self {
             set,
+            run: run.clone(),
             memory: memory.fullest().cloned().unwrap_or_default(),
             capacity: memory.capacity_bytes,
             verdict: memory.verdict,
@@ -82,7 +85,7 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
     let Ok(first) = report(&now) else {
         return Vec::new();
     };
-    let mut stairs = vec![Stair::of(Vec::new(), &first)];
+    let mut stairs = vec![Stair::of(Vec::new(), &now, &first)];
     let mut before = now.clone();
     for change in CHANGES {
         change(&mut now, run);
@@ -91,7 +94,7 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
         if !set.is_empty()
             && let Ok(after) = report(&now)
         {
-            stairs.push(Stair::of(set, &after));
+            stairs.push(Stair::of(set, &now, &after));
             before.clone_from(&now);
         }
     }

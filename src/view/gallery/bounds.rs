@@ -7,7 +7,7 @@ use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::node::figure::Scope;
 use crate::prelude::*;
-use crate::words::{self, outlook_of};
+use crate::words;
 use shardscope_core::advice::certify::{BestSplit, SplitOrder};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::report::ScheduleVariant;
@@ -342,17 +342,12 @@ fn split_step(best: &BestSplit, order: &SplitOrder, own: &Evaluation) -> Message
 fn split_line(words: Message, best: &BestSplit, order: &SplitOrder, own: &Evaluation) -> Node {
     let run = &own.scenario.run;
     let ratio = split_ratio(order, own);
-    let fits = match order.figures.verdict {
-        Verdict::Fits => None,
-        _ => Some(Message::plain(outlook_of(&order.figures))),
-    };
+    let set = order.set(run, &best.stage_layers);
+    let fits = (order.figures.verdict != Verdict::Fits)
+        .then(|| Message::plain(words::verdict_under(run, &set, &order.figures).2));
     let words = Message::joined(" ", std::iter::once(words).chain(words::untold(run, ratio)).chain(fits));
     let is_offered = ratio < 1.0 - SMALLEST_PRINTED && order.figures.verdict != Verdict::Oom;
-    let use_it = if is_offered {
-        apply("", order.set(run, &best.stage_layers), t!("Use this split and order"), t!("Use"))
-    } else {
-        Node::none()
-    };
+    let use_it = if is_offered { apply("", set, t!("Use this split and order"), t!("Use")) } else { Node::none() };
     el("p", &[], &[text(words), text(" "), use_it])
 }
 

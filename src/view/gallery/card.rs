@@ -7,7 +7,7 @@ use crate::charts::ticks::{tick_label, ticks};
 use crate::node::figure::Scope;
 use crate::panels::pipeline::IN_SPAN;
 use crate::prelude::*;
-use crate::words::{is_told, outlook_of, sign, unnamed};
+use crate::words::{is_told, unnamed, verdict_under};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::certify::Certificate;
 use shardscope_core::report::ScheduleVariant;
@@ -127,8 +127,8 @@ fn numbers(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> N
     let share = (figures.peak_bytes / capacity).min(1.0);
     let fill = [("style", &*percent("width", share))];
     let peak = gallery.unit.show(figures.peak_bytes);
-    let (class, sign) = sign(figures.verdict);
-    let verdict = leaf("b", class, t!("{sign}{verdict}", sign, verdict = outlook_of(figures)));
+    let (class, sign, verdict) = verdict_under(own, &row.set, figures);
+    let verdict = leaf("b", class, t!("{sign}{verdict}", sign, verdict));
     let time = [
         pair(show_seconds(figures.step_s), "step", "step.time_s"),
         pair(show_percent(figures.bubble_fraction), "bubble", "pipeline.bubble_fraction"),

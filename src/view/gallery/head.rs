@@ -5,8 +5,8 @@ use super::{Gallery, GalleryAction, MOST};
 use crate::charts::figure::{bands, legend, swatch};
 use crate::panels::pipeline::IN_SPAN;
 use crate::prelude::*;
-use crate::words::{line, of_microbatches, of_ranks};
-use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
+use crate::words::{FITS, MAY_RUN_OUT, TIGHT, WOULD_FIT, line, of_microbatches, of_ranks, verdict_under};
+use shardscope_core::advice::ScheduleRow;
 use shardscope_core::report::ScheduleVariant;
 
 /// Orders of the pictures: the key of the sorting, and its word.
@@ -24,16 +24,15 @@ pub fn opening(gallery: &Gallery) -> Node {
     Node::from_iter([title("Schedules"), el("p", &[("class", "muted")], &[text(about)])])
 }
 
-/// "24 fit · 2 tight · 1 may run out."
-fn counts(rows: &[ScheduleRow]) -> Message {
-    let figures = || rows.iter().filter_map(|row| row.figures.as_ref().ok());
-    let count_of = |wanted: Verdict, above: bool| {
-        let is_above = |one: &ScheduleFigures| one.verdict.may_run_out(one.peak_bytes, one.capacity_bytes);
-        figures().filter(|one| one.verdict == wanted && is_above(one) == above).count()
-    };
-    let (tight, above) = (count_of(Verdict::Tight, false), count_of(Verdict::Tight, true));
+/// "24 fit · 3 would fit in other software · 2 tight · 1 may run out."
+fn counts(run: &Run, rows: &[ScheduleRow]) -> Message {
+    let said = |row: &ScheduleRow| Some(verdict_under(run, &row.set, row.figures.as_ref().ok()?).2);
+    let said: Vec<&str> = rows.iter().filter_map(said).collect();
+    let count_of = |wanted: &str| said.iter().filter(|word| **word == wanted).count();
+    let [would, tight, above] = [WOULD_FIT, TIGHT, MAY_RUN_OUT].map(count_of);
     let parts = [
-        Some(t!("{count} fit", count = count_of(Verdict::Fits, false))),
+        Some(t!("{count} fit", count = count_of(FITS))),
+        (would > 0).then(|| t!("{count} would fit in other software", count = would)),
         (tight > 0).then(|| t!("{count} tight", count = tight)),
         (above > 0).then(|| t!("{count} may run out", count = above)),
     ];
@@ -56,7 +55,7 @@ fn ticked(variants: &[ScheduleVariant]) -> Message {
 /// Counts, order and look of the cards; `left` schedules are still being simulated.
 pub fn head(gallery: &Gallery, left: usize) -> Node {
     let look = gallery.look;
-    let about = counts(gallery.rows);
+    let about = counts(&gallery.own.scenario.run, gallery.rows);
     let axis = gallery.axis.cut.map_or_else(
         || t!("All pictures share one time axis."),
         |(from, to)| {

@@ -10,7 +10,7 @@ use crate::panels::pipeline::ranks;
 use crate::panels::schedules::{ComparedSchedule, TELLING, UNTOLD, against};
 use crate::panels::waterfall::part_words;
 use crate::prelude::*;
-use crate::words::{is_told, outlook_of, sign, unnamed};
+use crate::words::{is_told, unnamed, verdict_under};
 use shardscope_core::advice::ScheduleFigures;
 use shardscope_core::report::{ScheduleVariant, by_rank};
 use shardscope_core::units::{GIB, seconds_beside};
@@ -55,8 +55,9 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
     let peak = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
     let peak = Bytes(f64::from(peak) / 1024.0 * GIB);
     let now = cursor.map_or(Message::default(), |time| verbatim(unit.show(held(curve, time))));
-    let (class, sign) = sign(figures.verdict);
-    let scope = Scope::of(&prepared.evaluation.scenario.run, None);
+    let run = &prepared.evaluation.scenario.run;
+    let (class, sign, verdict) = verdict_under(run, &[], &figures);
+    let scope = Scope::of(run, None);
     Node::from_iter([
         strong(verbatim(show_seconds(figures.step_s))).reports("step.time_s", &scope),
         aside(t!(
@@ -65,7 +66,7 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
         )),
         leaf("b", "now", now),
         aside(t!("peak {peak}", peak = scope.says("activations of the pictured rank", unit.show(peak)))),
-        leaf("b", class, t!("{sign}{verdict}", sign, verdict = outlook_of(&figures))),
+        leaf("b", class, t!("{sign}{verdict}", sign, verdict)),
     ])
 }
 

@@ -78,7 +78,7 @@ fn shown(fault: Option<&Issue>, instead: &Instead) -> Message {
         (_, Instead::Proposal(run, peak)) => {
             t!(
                 "This cannot run. The grey figures are of another layout of it, which {verdict}: {run}.",
-                verdict = said_of(peak),
+                verdict = said_of(run, peak),
                 run = line_of(run)
             )
         }

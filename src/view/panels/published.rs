@@ -70,7 +70,7 @@ pub fn beside(run: &Run) -> Node {
     let memory = &evaluation.report.memory;
     let verdict = t!(
         "{verdict} at {peak} of {capacity}",
-        verdict = words::outlook(&memory.peak()),
+        verdict = words::verdict_of(&evaluation.scenario.run, &memory.peak()).2,
         peak = MemoryUnit::Gib.number(memory.peak_bytes),
         capacity = MemoryUnit::Gib.show(memory.capacity_bytes)
     );

@@ -5,7 +5,7 @@ use super::pipeline::IN_SPAN;
 use super::waterfall::part_words;
 use crate::node::figure::Scope;
 use crate::prelude::*;
-use crate::words::{outlook_of, unnamed, untold};
+use crate::words::{VerdictWords, unnamed, untold, verdict_under};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::memory::StageMemory;
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
@@ -161,7 +161,7 @@ fn line(run: &Run, row: &ScheduleRow, unit: MemoryUnit) -> Node {
         Err(why) => el("td", &[("colspan", "8"), ("class", "note muted")], &[text("– "), text(why.clone())]),
         Ok(figures) => {
             let scope = Scope::of_changed(run, &row.set);
-            cells(figures, &scope, unit)
+            cells(figures, verdict_under(run, &row.set, figures), &scope, unit)
         }
     };
     let needs = row.variant.schedule.row().needs;
@@ -169,8 +169,8 @@ fn line(run: &Run, row: &ScheduleRow, unit: MemoryUnit) -> Node {
         .keyed(&row.variant.to_string())
 }
 
-fn cells(figures: &ScheduleFigures, scope: &Scope, unit: MemoryUnit) -> Node {
-    let peak = [verbatim(unit.number(figures.peak_bytes)), outlook_of(figures).into()];
+fn cells(figures: &ScheduleFigures, (.., verdict): VerdictWords, scope: &Scope, unit: MemoryUnit) -> Node {
+    let peak = [verbatim(unit.number(figures.peak_bytes)), verdict.into()];
     [
         ("step.time_s", verbatim(show_seconds(figures.step_s))),
         ("pipeline.bubble_fraction", verbatim(show_percent(figures.bubble_fraction))),

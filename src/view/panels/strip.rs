@@ -178,7 +178,7 @@ fn memory(run: &Run, memory: &Memory, unit: MemoryUnit, of: Option<Message>) -> 
         el("span", &[("class", "capacity-bar")], &bar),
         leaf("span", "range", likely),
     ];
-    let host = memory.host.as_ref().and_then(|host| words::host(host, unit));
+    let host = memory.host.as_ref().and_then(|host| words::host(run, host, unit));
     cells.extend(host.map(|host| leaf("span", "range", host)));
     let long = if memory.may_run_out() { " above" } else { "" };
     ask(&format!("key verdict {class}{long}"), Figure::Memory(memory.peak_stage), &cells)

@@ -283,8 +283,9 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
         let (layers, gain) = (short(&best.layers), show_percent(gain));
         notes.push(text(" "));
         let [now, then] = [own, best].map(|split| split.evaluation.report.memory.peak());
-        let verdict = said_of(&then);
-        notes.push(text(if then.overall != Verdict::Fits && verdict == said_of(&now) {
+        let [was, verdict] =
+            [(own, &now), (best, &then)].map(|(split, peak)| said_of(&split.evaluation.scenario.run, peak));
+        notes.push(text(if then.overall != Verdict::Fits && verdict == was {
             t!("With {layers} a step takes {gain} less time; the run {verdict}, as it is now.", layers, gain, verdict)
         } else {
             t!("With {layers} a step takes {gain} less time; the run {verdict}.", layers, gain, verdict)

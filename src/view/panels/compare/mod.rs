@@ -110,7 +110,7 @@ fn title(run: &Run, other: &Run) -> Message {
 fn card(letter: &'static str, evaluation: &Evaluation, runs: [&Run; 2], unit: MemoryUnit) -> Node {
     let (report, run) = (&evaluation.report, &evaluation.scenario.run);
     let (memory, step) = (&report.memory, &report.step);
-    let (class, mark) = words::sign(memory.verdict);
+    let (class, mark, _) = words::verdict_of(run, &memory.peak());
     let (own, other) = (runs[0], if run == runs[0] { runs[1] } else { runs[0] });
     let scope = Scope::of(run, Some(own));
     let figure = |name: Node, value: String, unit: Message, field: &'static str| {

@@ -52,10 +52,11 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
 
 /// The way back to more speed where memory is left, and what no estimate includes.
 pub(crate) fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
-    way_back(base.report.memory.capacity_bytes, &narrow::narrow(base), &narrow::gaps(base), unit)
+    way_back(base, &narrow::narrow(base), &narrow::gaps(base), unit)
 }
 
-fn way_back(capacity: Bytes, way: &[Narrowing], gaps: &[CountedGap], unit: MemoryUnit) -> Node {
+fn way_back(base: &Evaluation, way: &[Narrowing], gaps: &[CountedGap], unit: MemoryUnit) -> Node {
+    let capacity = base.report.memory.capacity_bytes;
     let more = |at: usize, step: &Narrowing| {
         let Some(before) = at.checked_sub(1).map(|before| &way[before]) else {
             return String::new();
@@ -65,7 +66,7 @@ fn way_back(capacity: Bytes, way: &[Narrowing], gaps: &[CountedGap], unit: Memor
     };
     let steps = Rows::of(way.iter().enumerate())
         .column("try", |(at, step)| t!("{n}. {step}", n = at + 1, step = step.label))
-        .column("verdict", |(_, step)| verdict(step.verdict, step.peak, capacity))
+        .column("verdict", |(_, step)| verdict(&base.scenario.run, step.verdict, [step.peak, capacity]))
         .figures(t!("peak {value}", value = unit.name()), |(_, step)| unit.number(step.peak))
         .figures("more", |(at, step)| more(*at, step))
         .figures("rank", |(_, step)| step.rank.to_string())

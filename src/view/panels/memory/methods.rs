@@ -7,8 +7,8 @@ use shardscope_core::memory::methods::Slip;
 use shardscope_core::report::methods::MethodRow;
 use shardscope_core::run::registry::field;
 
-/// The table of methods, and what each leaves out.
-pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
+/// The table of methods on `run`, and what each leaves out.
+pub fn methods(run: &Run, rows: &[MethodRow], unit: MemoryUnit) -> Node {
     let longest = rows.iter().map(|row| row.fullest.total.max(row.capacity)).fold(Bytes::ZERO, Bytes::max);
     let table = Rows::of(rows)
         .column("method", |row| {
@@ -17,7 +17,7 @@ pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
             let button = el("button", &attributes, &[text(row.label)]);
             button.title("Show the panel by this method").on(Action::Apply(fix))
         })
-        .column("verdict", |row| verdict(row.verdict, row.fullest.total, row.capacity))
+        .column("verdict", |row| verdict(run, row.verdict, [row.fullest.total, row.capacity]))
         .column(t!("peak {value}", value = unit.name()), |row| {
             let figure = Figure::Method(row.method, row.fullest.stage);
             let scope = if row.chosen { Scope::run() } else { Scope::run().part(row.method.id()) };
@@ -87,8 +87,9 @@ mod tests {
 
     #[test]
     fn every_method_can_be_chosen_and_tells_what_it_leaves_out() {
-        let rows = rows(&evaluate(&Run::default()).unwrap());
-        let view = methods(&rows, MemoryUnit::Gib);
+        let run = Run::default();
+        let rows = rows(&evaluate(&run).unwrap());
+        let view = methods(&run, &rows, MemoryUnit::Gib);
         for (_, choice) in Method::ALL {
             let choose = Action::Apply(vec![("memory_method", choice.id.to_owned())]);
             assert!(view.actions().contains(&&choose));

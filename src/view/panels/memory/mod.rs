@@ -68,17 +68,17 @@ fn mini(memory: &StageMemory, capacity: Bytes, longest: Bytes, unit: MemoryUnit)
     el("div", &[("class", "mini"), ("aria-hidden", "true")], &parts)
 }
 
-/// The mark and word of a verdict on `bytes` of what has `capacity`.
-fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> Node {
-    let (class, mark) = crate::words::sign(verdict);
-    let word = leaf("span", "word", crate::words::verdict(verdict, bytes, capacity));
+/// The mark and word of a verdict on `bytes` of `run` in what has `capacity`.
+fn verdict(run: &Run, given: Verdict, [bytes, capacity]: [Bytes; 2]) -> Node {
+    let (class, mark, word) = crate::words::verdict_words(run, given, [bytes, capacity]);
+    let word = leaf("span", "word", word);
     el("span", &[("class", class)], &[leaf("span", "mark", mark), word])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::{outlook, outlook_of};
+    use crate::words::{verdict_of, verdict_under};
     use shardscope_core::advice::ScheduleFigures;
     use shardscope_core::report::methods::rows;
 
@@ -90,8 +90,9 @@ mod tests {
         let memory = &evaluation.report.memory;
         assert!(memory.verdict == Verdict::Tight && memory.peak_bytes > memory.capacity_bytes);
         let figures = ScheduleFigures::of(&evaluation);
-        assert_eq!([outlook(&memory.peak()), outlook_of(&figures)], ["May run out"; 2]);
-        let methods = methods::methods(&rows(&evaluation), MemoryUnit::Gib).to_html();
+        let said = [verdict_of(&run, &memory.peak()).2, verdict_under(&run, &[], &figures).2];
+        assert_eq!(said, ["May run out"; 2]);
+        let methods = methods::methods(&run, &rows(&evaluation), MemoryUnit::Gib).to_html();
         let own = methods.split("<tr").find(|row| row.contains("aria-pressed=\"true\"")).unwrap();
         assert!(own.contains("May run out") && !own.contains("Tight"), "{own}");
         // The last step of the list is the run.

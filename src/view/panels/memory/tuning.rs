@@ -19,7 +19,7 @@ pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let run = &evaluation.scenario.run;
     Node::from_iter([
         phases(memory, unit),
-        offloaded(memory.host.as_ref(), report.offload.as_ref(), unit),
+        offloaded(run, memory.host.as_ref(), report.offload.as_ref(), unit),
         stairs(&staircase(run), unit),
     ])
 }
@@ -74,7 +74,7 @@ fn largest(memory: &StageMemory, whose: &Scope, unit: MemoryUnit) -> Message {
 }
 
 /// Memory of a node's host, its traffic over the link in a step, and the exposed part of it.
-fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: MemoryUnit) -> Node {
+fn offloaded(run: &Run, host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: MemoryUnit) -> Node {
     let Some(host) = host else {
         return Node::none();
     };
@@ -105,7 +105,7 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
             let peak = Scope::run().says("memory.host.total_bytes", unit.number(host.total_bytes));
             let size = Scope::run().says("memory.host.capacity_bytes", unit.show(capacity));
             let size = t!("{peak} of {capacity}", peak, capacity = size);
-            Node::from_iter([verdict(word, host.total_bytes, capacity), text(" "), text(size)])
+            Node::from_iter([verdict(run, word, [host.total_bytes, capacity]), text(" "), text(size)])
         }
         _ => text(verbatim(unit.show(host.total_bytes))),
     };
@@ -153,7 +153,7 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
     };
     let table = Rows::of(stairs.iter().enumerate())
         .column("change", |(_, stair)| name(stair))
-        .column("verdict", |(_, stair)| verdict(stair.verdict, stair.memory.total, stair.capacity))
+        .column("verdict", |(_, stair)| verdict(&stair.run, stair.verdict, [stair.memory.total, stair.capacity]))
         .figures(t!("peak {value}", value = unit.name()), |(_, stair)| unit.number(stair.memory.total))
         .column("memory", |(at, _)| against(*at, &saved))
         .figures("step", |(_, stair)| show_seconds(stair.step))

@@ -115,8 +115,8 @@ fn drawn(view: &PlanView, map: &Cells, axes: &Axes) -> Node {
 fn filled(found: &FoundLayout, [figure, peak]: [String; 2], share: f64, mine: bool) -> Node {
     let tint = format!("background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))", share.powi(2) * TINT);
     let title = layout(found);
-    let verdict = found.figures.peak.verdict;
-    let peak = if verdict == Verdict::Fits { peak } else { format!("{}{peak}", words::sign(verdict).1) };
+    let (class, sign, _) = words::verdict_of(&found.run, &found.figures.peak);
+    let peak = if class == words::sign(Verdict::Fits).0 { peak } else { format!("{sign}{peak}") };
     let lines = [text(verbatim(figure)), aside(verbatim(peak))];
     let button = load("plain", &found.run, &title, &lines);
     let class = if mine { "mine" } else { "" };

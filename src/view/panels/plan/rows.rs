@@ -324,8 +324,8 @@ fn row(
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
     let peak = inline(verbatim(view.unit.show(memory.bytes))).reports("memory.peak_bytes", &scope);
     let peak = peak.title(words::fullest(memory));
-    let (class, sign) = words::sign(memory.verdict);
-    let verdict = t!("{sign}{verdict}", sign, verdict = words::outlook(memory));
+    let (class, sign, verdict) = words::verdict_of(&one.run, memory);
+    let verdict = t!("{sign}{verdict}", sign, verdict);
     let used = if order == RowOrder::Cheapest {
         let hours = |one: &FoundLayout| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
         let dearer = against.map(|own| {

@@ -43,18 +43,19 @@ struct Card {
     saved: Message,
     /// The cause.
     why: Message,
-    verdict: (Verdict, Message),
+    /// Its class and sign, and its words.
+    verdict: ([&'static str; 2], Message),
 }
 
 impl Card {
     fn view(self) -> Node {
         let (kind, colour) = self.kind;
-        let (class, mark) = words::sign(self.verdict.0);
+        let ([class, mark], words) = self.verdict;
         // A gain that may be none is not offered as one.
         let used =
             if self.gain == Gain::Equal { Node::none() } else { load("main", &self.run, self.sets, &[text("Use")]) };
         let compare = el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(&self.run))));
-        let verdict = el("span", &[("class", class)], &[leaf("b", "mark", mark), leaf("b", "word", self.verdict.1)]);
+        let verdict = el("span", &[("class", class)], &[leaf("b", "mark", mark), leaf("b", "word", words)]);
         let cells = [
             el("p", &[("class", "kind")], &[leaf("i", colour, ""), text(kind)]),
             leaf("h3", "", &self.name),
@@ -108,7 +109,8 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let scope = Scope::of(&better.run, Some(own));
     let name = brief(&better.run, own);
     let gpus = strong(gpus_words(better.run.gpus)).reports("gpus", &scope);
-    let (fits, time) = (words::fits(&figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
+    let (fits, time) =
+        (words::fits(&better.run, &figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
     let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name, fits, time);
     let rest = Message::joined(" ", [rest, why_not_fewer(own, better.run.gpus)]);
     let taken = keeping_budget(own, better.run.clone());
@@ -153,6 +155,8 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
     let shown = Better { gain: if is_own { Gain::Length } else { better.gain }, ..better.clone() };
     let better = &shown;
     let (figure, saved, verdict) = headline(evaluation, step_s, better, unit);
+    let peak = better.figures.peak;
+    let (class, mark, _) = words::verdict_words(&better.run, peak.overall, [peak.bytes, peak.capacity]);
     let changed = changes(&better.run, own).into_iter().filter(|change| !FOLLOW.contains(&change.field.key)).count();
     let run = keeping_budget(own, better.run.clone());
     Card {
@@ -175,7 +179,7 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
         scope: Scope::of(&better.run, Some(own)),
         saved,
         why: Message::joined(" ", reasons(evaluation, step_s, better, unit)),
-        verdict: (better.figures.peak.overall, verdict),
+        verdict: ([class, mark], verdict),
     }
 }
 
@@ -195,7 +199,7 @@ fn headline(
     let (own, report) = (&evaluation.scenario.run, &evaluation.report);
     let figures = &better.figures;
     let (time, peak) = (show_seconds(figures.time_s), unit.show(figures.peak.bytes));
-    let word = |figure: &str| words::fits(&figures.peak, figure);
+    let word = |figure: &str| words::fits(&better.run, &figures.peak, figure);
     let against = || words::against(figures.time_s / step_s);
     match better.gain {
         Gain::Equal => {

@@ -38,7 +38,8 @@ pub(super) fn only_tight(
     let step_s = searched.step_of(evaluation);
     let shown: Vec<&Better> = tight.iter().take(MOST_TIGHT).collect();
     let cards: Node = cards_of(evaluation, step_s, &shown, unit).into_iter().collect();
-    let (class, sign) = words::sign(evaluation.report.memory.overall());
+    let (run, peak) = (&evaluation.scenario.run, evaluation.report.memory.peak());
+    let (class, sign, _) = words::verdict_words(run, peak.overall, [peak.bytes, peak.capacity]);
     let parts = [
         el(
             "p",
