@@ -86,6 +86,11 @@ impl Objective {
         }
     }
 
+    /// It goes on with a model that was pretrained.
+    pub const fn follows_pretraining(self) -> bool {
+        !matches!(self, Self::NextToken)
+    }
+
     /// It compares with a reference.
     pub const fn has_reference(self) -> bool {
         matches!(self, Self::Dpo | Self::Kto)

@@ -13,11 +13,13 @@ use shardscope_core::whole_run::{WholeRunFigure, figures, setting};
 /// samples of a thousand tokens.
 const TOKENS: [f64; 2] = [1e12, 1e9];
 
-/// Tokens of the budget of `run`; where it has none those of a pretraining, of adapters and of what trains on a node or
-/// less those of a fine-tuning.
+/// Tokens of the budget of `run`; where it has none those of a pretraining; those of a fine-tuning of adapters, of
+/// objectives and reinforcement learning that go on with a pretrained model, and of what trains on a node or less.
 pub fn budget_tokens(run: &Run) -> f64 {
     let per_node = || run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node));
-    let is_small = || run.adapter.method.is_some() || run.gpus <= per_node();
+    let goes_on =
+        || run.adapter.method.is_some() || run.rl.algorithm.is_some() || run.objective.named().follows_pretraining();
+    let is_small = || goes_on() || run.gpus <= per_node();
     run.tokens_total.unwrap_or_else(|| TOKENS[usize::from(is_small())])
 }
 
@@ -358,6 +360,25 @@ mod tests {
         let html = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
         assert!(html.contains(&format!("€{}", two(hours(15e12) * 1.8))), "{html}");
         assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
+    }
+
+    /// Preferences, rewards, labels and a teacher's logits are learnt by a model that was pretrained (TRL's trainers are
+    /// all "post-training"), on any number of GPUs.
+    #[test]
+    fn objectives_after_pretraining_assume_the_tokens_of_a_fine_tuning() {
+        let run =
+            |set: &[(&str, &str)]| Run::default().with_texts(&[("gpus", "16"), ("pp", "1")]).unwrap().with_texts(set);
+        let said = |set: &[(&str, &str)]| {
+            let run = run(set).unwrap();
+            (budget_tokens(&run).to_bits(), assumed(&run).map(|words| words.to_string()))
+        };
+        let adapter = said(&[("adapter.method", "lora")]);
+        assert_eq!(adapter.1.as_deref(), Some("tokens assumed: fine-tuning"));
+        for objective in shardscope_core::run::Objective::choices() {
+            let is_pretraining = objective.id == "next-token";
+            assert_eq!(said(&[("objective", objective.id)]) == adapter, !is_pretraining, "{}", objective.id);
+        }
+        assert_eq!(said(&[("rl.algorithm", "grpo")]).0, adapter.0);
     }
 
     /// One GPU with an adapter fine-tunes on a billion tokens where nothing is said, 64 GPUs pretrain on a trillion:
