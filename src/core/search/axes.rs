@@ -5,6 +5,7 @@ use super::able::limit;
 use crate::field::Held;
 use crate::issue::Issue;
 use crate::report::SHOWN_CHUNKS;
+use crate::run::presets::published_alike;
 use crate::run::registry::field;
 use crate::run::{Recompute, Run, Schedule, Value, divisors};
 use crate::statics::named;
@@ -86,12 +87,18 @@ impl Axes {
         })
     }
 
-    /// Values that are tried for `run`, of which its software can run all, under every schedule that it has.
+    /// Values that are tried for `run`, of which its software can run all, under every schedule that it has, and with
+    /// the modules that its model was published to recompute on as many of these GPUs.
     ///
     /// # Errors
     /// A model or GPU that is not complete.
     pub fn able(run: &Run) -> Result<Self, Vec<Issue>> {
         let mut axes = Self::of(run)?;
+        for (_, published) in published_alike(run) {
+            if !axes.recompute.contains(&published.recompute) {
+                axes.recompute.push(published.recompute);
+            }
+        }
         limit(&mut axes, run);
         Ok(axes)
     }

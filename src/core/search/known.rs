@@ -1,5 +1,5 @@
 //! Layouts in which a Run's model was published to run on its GPUs, beside those that a search looks at: such a run may
-//! recompute modules, or cut its layers, as no search tries.
+//! cut its layers as no search tries.
 
 use super::layout_field::LayoutField;
 use super::request::PlanRequest;

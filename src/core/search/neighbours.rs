@@ -297,6 +297,27 @@ mod tests {
         assert!(without > 0, "every chosen layout recomputes");
     }
 
+    /// DeepSeek-V3 on 2,048 H800 as it was published, which recomputes modules: no neighbour that fits is faster than the
+    /// first of the list that fits, which the choice of a layout finds too.
+    #[test]
+    fn no_neighbour_of_a_published_run_is_faster_than_the_list() {
+        use crate::search::ladder::{Ladder, LadderEnd};
+        let run = crate::run::presets::PUBLISHED.iter().find(|one| one.id == "deepseek-v3").unwrap().run();
+        let mut request = PlanRequest::able(&PlanRequest::question(&run), &[], 20).unwrap();
+        request.search = request.search.sure();
+        request.search.finish();
+        assert!(request.search.space().axes.recompute.contains(&run.recompute));
+        let first = request.search.best()[0].figures.time_s.0;
+        let LadderEnd::Chosen(choice) = Ladder::new(&run).unwrap().finished() else { panic!("none fits") };
+        let mut comparing = Comparing::new(&run, &request.search);
+        while !comparing.step(&mut request.search, 1_000_000) {}
+        let best = comparing.found().list.iter().filter_map(|one| one.best.as_ref());
+        for best in best {
+            assert!(best.figures.time_s.0 >= first * (1.0 - 1e-9), "{:?} {first}", best.run);
+            assert!(best.figures.time_s.0 >= choice.figures.time_s.0 * (1.0 - 1e-3), "{:?}", choice.figures);
+        }
+    }
+
     /// A layout with twice the tensor-parallel ranks of a node is reported though the search leaves it out: its
     /// messages take longer.
     #[test]
