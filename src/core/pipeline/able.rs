@@ -1,6 +1,9 @@
 //! Layouts that the named software can run.
 
 use super::families::interleaved::{takes_group, takes_rounds};
+use super::registry::ScheduleInfo;
+use super::release::lacked_release;
+use super::rows::SCHEDULES;
 use crate::message::{Message, verbatim};
 use crate::run::presets::{CombinedCuts, Stack, Trainer};
 use crate::run::{OneOf, Run, Schedule, stages_said};
@@ -71,6 +74,8 @@ pub(crate) fn cuts_base(run: &Run) -> bool {
 /// What of a layout its software does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unable {
+    /// GPUs of their maker.
+    Gpus,
     /// A pipeline.
     Pipeline,
     /// The schedule of the pipeline.
@@ -79,6 +84,8 @@ pub(crate) enum Unable {
     Microbatches,
     /// An even split of the layers over so many stages.
     Stages,
+    /// Stages of these layers, which came with this release of Megatron Core.
+    Release(&'static str),
     /// The ZeRO stage, above this one.
     Zero { most: u64 },
     /// ZeRO-1, where gradients are sharded with the states.
@@ -97,17 +104,27 @@ pub(crate) enum Unable {
     Together,
 }
 
+/// True if `stack` runs `row`, which runs two micro-batches side by side.
+fn overlaps(row: &ScheduleInfo, stack: &Stack) -> bool {
+    row.kind.overlaps_experts().is_some() && row.is_run_by(stack)
+}
+
 /// What the software of `run` does not run of its layout: the first of it; none where it runs all.
 pub(crate) fn unable(run: &Run) -> Option<Unable> {
     let stack = run.stack.preset_row();
     let able = run.abilities();
     let Run { tp, pp, cp, ep, etp, zero, cp_comm: exchange, .. } = *run;
     let runs = |schedule: Schedule| schedule.row().is_run_by(stack);
+    let lacked = lacked_release(run);
+    // Any software runs one stage, but not every one two micro-batches side by side on it.
+    let one_stage = || run.schedule.overlaps_experts().is_none() || SCHEDULES.iter().any(|row| overlaps(row, stack));
     let checks = [
+        (run.is_on_gpus_of_its_software(), Unable::Gpus),
         (pp == 1 || able.pipeline, Unable::Pipeline),
-        (pp == 1 || runs(run.schedule), Unable::Schedule),
+        (if pp == 1 { one_stage() } else { runs(run.schedule) }, Unable::Schedule),
         (takes_microbatches(run), Unable::Microbatches),
         (has_layers(run), Unable::Stages),
+        (lacked.is_none(), Unable::Release(lacked.unwrap_or_default())),
         (zero <= able.zero, Unable::Zero { most: able.zero }),
         (zero != 1 || stack.has_zero_1() || run.training_gpus() <= tp.saturating_mul(pp), Unable::ZeroOne),
         (pipes(stack, pp, run.schedule, zero), Unable::ZeroOfPipeline { most: 1 }),
@@ -127,6 +144,7 @@ pub fn why_unable(run: &Run) -> Option<Message> {
         t!("{software} has no {way} for this training", software, way = Message::plain(way))
     };
     Some(match unable(run)? {
+        Unable::Gpus => t!("{software} trains on AMD's GPUs alone", software),
         Unable::Pipeline => t!("{software} runs no pipeline", software),
         Unable::Schedule => {
             t!("{software} does not run {schedule}", software, schedule = Message::plain(run.schedule.choice().label))
@@ -142,6 +160,9 @@ pub fn why_unable(run: &Run) -> Option<Message> {
             layers = run.model.resolve().map_or(0, |model| model.layers),
             stages = stages_said(run)
         ),
+        Unable::Release(release) => {
+            t!("{software} does not have these stages, which need Megatron Core {release} or later", software, release)
+        }
         Unable::Zero { most } => t!("{software} has ZeRO stages up to {most}", software, most),
         Unable::ZeroOne => t!("{software} has no ZeRO-1", software),
         Unable::ZeroOfPipeline { most } => {
@@ -155,10 +176,17 @@ pub fn why_unable(run: &Run) -> Option<Message> {
     })
 }
 
+/// True if the software of `run` can run experts' messages of one micro-batch beside another on one stage: a layout that
+/// is listed under 1F1B alone.
+pub fn overlaps_on_one_stage(run: &Run) -> bool {
+    let stack = run.stack.preset_row();
+    run.model.resolve().is_ok_and(|model| model.moe.is_some()) && SCHEDULES.iter().any(|row| overlaps(row, stack))
+}
+
 /// True if the software of `run` runs its schedule, with its micro-batches and its stages.
 pub fn runs_schedule(run: &Run) -> bool {
-    use Unable::{Microbatches, Pipeline, Schedule, Stages};
-    !matches!(unable(run), Some(Pipeline | Schedule | Microbatches | Stages))
+    use Unable::{Microbatches, Pipeline, Release, Schedule, Stages};
+    !matches!(unable(run), Some(Pipeline | Schedule | Microbatches | Stages | Release(_)))
 }
 
 /// True if the software of `run` can run its layout.
@@ -185,6 +213,33 @@ mod tests {
             assert!(!can_run(&run(stack, "interleaved-1f1b", "256")), "{stack}");
         }
         assert!(!can_run(&run("megatron-2025", "interleaved-overlap", "256")));
+    }
+
+    /// `CHANGELOG.md` of Megatron-LM, 0.4: context parallelism, experts of GPT. Its `arguments.py` has
+    /// `--overlap-moe-expert-parallel-comm` since 2025, with a pipeline and without. Primus is built on ROCm.
+    #[test]
+    fn an_early_release_and_other_gpus_run_less() {
+        let can = |stack: &str, set: &[(&str, &str)]| {
+            let edits = [("model", "mixtral-8x7b"), ("gpus", "64"), ("tp", "1"), ("pp", "1"), ("stack", stack)];
+            can_run(&Run::default().with_texts(&edits).unwrap().with_texts(set).unwrap())
+        };
+        for (stack, has_cuts, overlaps) in [
+            ("megatron-2021", false, false),
+            ("megatron-2024", true, false),
+            ("megatron-2025", true, true),
+            ("megatron-2026", true, true),
+        ] {
+            assert!(can(stack, &[]), "{stack}");
+            assert_eq!([can(stack, &[("cp", "2")]), can(stack, &[("ep", "8")])], [has_cuts; 2], "{stack}");
+            assert_eq!(can(stack, &[("schedule", "1f1b-overlap")]), overlaps, "{stack}");
+            let chunks = [("pp", "4"), ("schedule", "interleaved-overlap"), ("virtual_stages", "2")];
+            assert_eq!(can(stack, &chunks), overlaps, "{stack}");
+        }
+        assert!(!can("hf-trainer", &[("schedule", "1f1b-overlap")]) && can("hf-trainer", &[]));
+        for (stack, on_nvidia) in [("primus", false), ("primus-hipblaslt", false), ("megatron-2025", true)] {
+            assert_eq!(can(stack, &[("gpu", "h100-sxm-80gb")]), on_nvidia, "{stack}");
+            assert!(can(stack, &[("gpu", "mi300x")]), "{stack}");
+        }
     }
 
     /// `CHANGELOG.md` of Megatron-LM: its FSDP is newer than Megatron Core 0.9, the last of 2024. The 126 layers of
@@ -221,7 +276,8 @@ mod tests {
         for (stack, counts_ends) in
             [("megatron-2025", true), ("torchtitan", true), ("megatron-2024", false), ("nemo-2024", false)]
         {
-            assert!(chunks(stack, "4"), "{stack}");
+            // 126 layers on 64 stages are no even split: each stage has to be given its own.
+            assert_eq!(chunks(stack, "4"), counts_ends, "{stack}");
             assert_eq!(chunks(stack, "8"), counts_ends, "{stack}");
         }
     }

@@ -105,9 +105,11 @@ impl ScheduleInfo {
     pub fn called(&self, trainer: Trainer) -> Option<&'static str> {
         self.software.iter().find(|(program, _)| *program == trainer).map(|(_, name)| *name)
     }
-    /// True if `stack` runs pipelines under it.
+    /// True if `stack` runs pipelines under it. Megatron-LM runs passes of two micro-batches side by side
+    /// (`--overlap-moe-expert-parallel-comm`) since releases of 2025: `arguments.py` of core 0.9 has no such argument.
     pub fn is_run_by(&self, stack: &Stack) -> bool {
-        stack.abilities().pipeline && self.called(stack.trainer).is_some()
+        let is_new = self.kind.overlaps_experts().is_none() || stack.is_core(10);
+        stack.abilities().pipeline && self.called(stack.trainer).is_some() && is_new
     }
     /// `option` changes it.
     pub fn uses(&self, option: &str) -> bool {

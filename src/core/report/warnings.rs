@@ -6,7 +6,7 @@ use crate::memory::host::HostMemory;
 use crate::memory::{REFERENCE_MODEL, Verdict};
 use crate::message::{Message, verbatim};
 use crate::pipeline::Stats;
-use crate::pipeline::able::{Unable, unable, why_unable};
+use crate::pipeline::able::{Unable, can_run, unable, why_unable};
 use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
 use crate::run::follow::{CUTS, TUNES};
@@ -80,14 +80,16 @@ pub(super) fn reference_too_large(memory: &Memory) -> Option<Issue> {
 pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let (field, most) = match unable(run)? {
-        Unable::Microbatches => return None,
+        // Other GPUs have a warning beside the software.
+        Unable::Microbatches | Unable::Gpus => return None,
         // Weight shards under a pipeline have a warning beside their field.
         Unable::ZeroOfPipeline { .. } if run.zero == 3 => return None,
         Unable::Zero { most } | Unable::ZeroOfPipeline { most } => ("zero", Some(most)),
         Unable::ZeroOne => ("zero", Some(Stack::fsdp_stage(layout.pp))),
         Unable::Pipeline => ("pp", None),
         Unable::Schedule => ("schedule", None),
-        Unable::Stages => (if run.virtual_stages > 1 { "virtual_stages" } else { "pp" }, None),
+        Unable::Release(_) if run.stage_layers.is_some() => ("stage_layers", None),
+        Unable::Stages | Unable::Release(_) => (if run.virtual_stages > 1 { "virtual_stages" } else { "pp" }, None),
         Unable::Tensor | Unable::TensorOfBase => ("tp", None),
         Unable::Context => ("cp", None),
         Unable::Experts => ("ep", None),
@@ -182,7 +184,12 @@ fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
     // The time of a rank of one stage is that of its layers.
     let alone =
         scenario.stage_layers.len() == stats.busy_s.len() && stats.weight_copies.iter().all(|copies| *copies == 1);
-    let split = if alone { level(scenario) } else { None };
+    // What its software does not run is no mend, unless it runs the layout as little as it is.
+    let is_run = |split: &Vec<u64>| {
+        let run = &scenario.run;
+        can_run(&Run { stage_layers: Some(split.clone()), ..run.clone() }) || !can_run(run)
+    };
+    let split = if alone { level(scenario).filter(is_run) } else { None };
     Some(match split {
         Some(split) => {
             let split: Vec<String> = split.iter().map(u64::to_string).collect();

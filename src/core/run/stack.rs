@@ -88,6 +88,11 @@ impl Run {
         software
     }
 
+    /// True unless its software trains on the GPUs of another maker alone; of GPUs of one's own nothing is said.
+    pub fn is_on_gpus_of_its_software(&self) -> bool {
+        !self.stack.preset_row().on_amd || self.gpu.family().is_none_or(GpuFamily::is_amd)
+    }
+
     /// True unless adapters are to be trained by software that is known to have none.
     pub fn is_adapted_by_its_software(&self) -> bool {
         self.adapter.method.is_none() || self.stack.preset_row().has_adapters()

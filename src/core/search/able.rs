@@ -30,7 +30,7 @@ pub(crate) fn schedules(stack: &Stack, first: &[Schedule]) -> Vec<Schedule> {
     let trains_alike = |row: &&Row| !row.endless && !matches!(row.kind, Schedule::Custom | Schedule::Optimal);
     let others = SCHEDULES.iter().filter(trains_alike).map(|row| row.kind).filter(|kind| !first.contains(kind));
     let all = first.iter().copied().chain(others);
-    let list: Vec<Schedule> = all.filter(|kind| kind.row().called(stack.trainer).is_some()).collect();
+    let list: Vec<Schedule> = all.filter(|kind| kind.row().is_run_by(stack)).collect();
     if list.is_empty() { vec![Schedule::OneFOneB] } else { list }
 }
 

@@ -61,7 +61,9 @@ impl GpuKinds {
         let place = *self.places.last().ok_or(())?;
         let Some(search) = &mut self.search else {
             let preset = GPUS.get(place);
-            let fastest = preset.and_then(|preset| Fastest::new(&on(&self.run, preset.choice.id), &[]).ok());
+            let run = preset.map(|preset| on(&self.run, preset.choice.id));
+            let run = run.filter(Run::is_on_gpus_of_its_software);
+            let fastest = run.and_then(|run| Fastest::new(&run, &[]).ok());
             self.search = fastest.map(Box::new);
             return Ok(if self.search.is_some() { None } else { Some(self.row(place, None)) });
         };
@@ -119,6 +121,17 @@ mod tests {
         assert_eq!(places(&priced).len(), places(&run).len() + 1);
         let place = GPUS.iter().position(|preset| preset.choice.id == "rtx-4090").unwrap();
         assert!(all(&priced).iter().any(|(at, found)| *at == place && found.is_none()));
+    }
+
+    /// Primus is built on ROCm: it trains on no GPU of NVIDIA.
+    #[test]
+    fn software_of_one_maker_has_no_layout_on_the_gpus_of_another() {
+        let set =
+            [("gpus", "8"), ("tp", "1"), ("pp", "1"), ("gpu", "mi300x"), ("global_batch", "8"), ("stack", "primus")];
+        let rows = all(&Run::default().with_texts(&set).unwrap());
+        for (place, found) in rows {
+            assert_eq!(found.is_some(), GPUS[place].family.is_amd(), "{}", GPUS[place].choice.id);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::promise::LayoutPlace;
 use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::pipeline::able::{TakenMicrobatches, combines, pipes};
+use crate::pipeline::release::has_stages;
 use crate::run::presets::CombinedCuts;
 use crate::run::{Recompute, Run, Schedule, Selective, divides_by};
 use crate::sort::sort;
@@ -63,13 +64,15 @@ pub struct Space {
     others: Vec<Run>,
     members: BTreeMap<MembersKey, Vec<Member>>,
     layers: u64,
+    mtp_modules: u64,
     routed: bool,
 }
 
 impl Space {
     /// The layouts of `base` over `axes` that divide the GPUs, the batch and the model.
     pub fn new(base: Run, axes: Axes, model: &Architecture) -> Self {
-        let mut space = Self { base, axes, layers: model.layers, routed: model.moe.is_some(), ..Self::default() };
+        let (layers, mtp_modules, routed) = (model.layers, model.mtp_modules, model.moe.is_some());
+        let mut space = Self { base, axes, layers, mtp_modules, routed, ..Self::default() };
         let blocks = space.divide(model);
         space.blocks = blocks;
         space.list_members();
@@ -203,13 +206,22 @@ impl Space {
                 if stages > self.layers && !(is_cut && self.axes.able) {
                     continue;
                 }
-                for split in self.splits(stages) {
+                let is_had = |split: &SplitRule| !self.axes.able || self.has_stages(*split, pp, chunks);
+                for split in self.splits(stages).into_iter().filter(is_had) {
                     for recompute in 0..self.axes.recompute.len() {
                         found.push(Block { pp, recompute, chunks, split, ..stage });
                     }
                 }
             }
         }
+    }
+
+    /// True if the software has the stages of `split`, `chunks` on each of `pp` ranks; a split that is given stays.
+    fn has_stages(&self, split: SplitRule, pp: u64, chunks: u64) -> bool {
+        let stages = pp.saturating_mul(chunks);
+        let layers = || self.layers_of(split, stages).unwrap_or_else(|| crate::run::even_split(self.layers, stages));
+        let stack = self.base.stack.preset_row();
+        pp == 1 || split == SplitRule::Given || has_stages(stack, self.mtp_modules, &layers(), chunks)
     }
 
     /// The splits that differ.

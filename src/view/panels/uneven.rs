@@ -350,7 +350,7 @@ mod tests {
 
     fn leads_to_a_split_that_gains(pp: &str) {
         let set = [("model", "qwen-2-vl-72b"), ("gpu", "h20-sxm-96gb"), ("gpus", "64"), ("tp", "8"), ("pp", pp)];
-        let own = evaluate(&Run::default().with_texts(&set).unwrap()).unwrap();
+        let own = evaluate(&Run::example().with_texts(&set).unwrap()).unwrap();
         let view = picture(&own, MemoryUnit::Gib);
         let html = view.to_html().replace("&#39;", "'");
         let idle = show_percent(own.report.pipeline.bubble_fraction);
@@ -401,7 +401,8 @@ mod tests {
         // Where it may be equal the button does not call it a gain; the even split, which this run has, is named once.
         let html = uneven(&found, &"H20".into()).to_html();
         assert_eq!(html.contains("They may be equal"), html.contains("try this split"), "{html}");
-        assert!(html.contains(" less time; the run fits."), "{html}");
+        // Megatron-LM's releases of 2024 do not give each stage its layers.
+        assert!(html.contains(" less time; the run would fit."), "{html}");
         let is_hedged = html.contains("They may be equal");
         assert_ne!(html.contains("try this split"), html.contains("balance the layers"), "{html}");
         assert!(html.matches("8/8/8/8").count() < 2, "{html}");

@@ -111,8 +111,6 @@ impl Check<'_> {
     fn stack_of_its_year(&mut self) {
         let (stack, gpu) = (&self.run.stack, &self.run.gpu);
         let newer = gpu.family().and_then(GpuFamily::stack_of_its_year);
-        let of_amd = matches!(stack.base, Some("primus" | "primus-hipblaslt"));
-        let on_amd = gpu.family().is_none_or(GpuFamily::is_amd);
         if let Some(newer) = newer.filter(|_| *stack == Based::preset(STACKS[0].choice.id)) {
             let message = t!(
                 "the training software is the default, {default}, which is older than {gpu}: published runs on such \
@@ -124,7 +122,7 @@ impl Check<'_> {
             );
             self.doubt("stack", message, newer);
         }
-        if of_amd && !on_amd {
+        if !self.run.is_on_gpus_of_its_software() {
             self.doubt("stack", t!("Primus trains on AMD's GPUs; this one is NVIDIA's"), "megatron-2025");
         }
     }

@@ -34,10 +34,17 @@ const SHARDS: Abilities = Abilities { tensor: false, pipeline: false, context: f
 
 impl Stack {
     /// What its program can cut, in this version: Megatron-FSDP, which shards gradients and weights, is newer than
-    /// Megatron Core 0.9 (`CHANGELOG.md` of Megatron-LM, 0.12 and 0.13).
-    pub const fn abilities(&self) -> Abilities {
+    /// Megatron Core 0.9 (`CHANGELOG.md` of Megatron-LM, 0.12 and 0.13); context parallelism and experts of GPT came
+    /// with 0.4 (the same).
+    pub fn abilities(&self) -> Abilities {
         let every = self.trainer.abilities();
-        if self.before_fsdp { Abilities { zero: 1, ..every } } else { every }
+        let every = if self.before_fsdp { Abilities { zero: 1, ..every } } else { every };
+        if self.is_core(4) { every } else { Abilities { context: false, experts: false, ..every } }
+    }
+
+    /// True if it may be Megatron Core's `release` or a later one, or is another program.
+    pub fn is_core(&self, release: u32) -> bool {
+        self.newest_core.is_none_or(|newest| newest >= release)
     }
 
     /// False of programs that shard with PyTorch's FSDP alone: it shards gradients with the states, so that ZeRO-1 is

@@ -44,6 +44,11 @@ pub struct Stack {
     pub software: Software,
     /// It is older than Megatron-FSDP. `megatron-2024` is not said to be: a request that names no software means it.
     pub before_fsdp: bool,
+    /// The newest release of Megatron Core that it is, the second number of 0.x, 0 before the first; none: it has what
+    /// any has, or is another program.
+    pub newest_core: Option<u32>,
+    /// It trains on AMD's GPUs alone.
+    pub on_amd: bool,
     pub source: &'static Source,
     /// Description, and the origin of each decision.
     pub remark: &'static str,
@@ -52,6 +57,14 @@ pub struct Stack {
 impl Stack {
     const fn before_fsdp(self) -> Self {
         Self { before_fsdp: true, ..self }
+    }
+
+    const fn on_amd(self) -> Self {
+        Self { on_amd: true, ..self }
+    }
+
+    const fn until_core(self, release: u32) -> Self {
+        Self { newest_core: Some(release), ..self }
     }
 }
 
@@ -63,7 +76,16 @@ const fn stack(
     source: &'static Source,
     remark: &'static str,
 ) -> Stack {
-    Stack { choice: Choice { id, label }, trainer, software, before_fsdp: false, source, remark }
+    Stack {
+        choice: Choice { id, label },
+        trainer,
+        software,
+        before_fsdp: false,
+        newest_core: None,
+        on_amd: false,
+        source,
+        remark,
+    }
 }
 
 /// Megatron Core of 2024; its host time is fitted to its runs.
@@ -177,7 +199,8 @@ pub static STACKS: &[Stack] = &[
         MEGATRON_2024,
         &MEGATRON,
         "core 0.6 to 0.9: FlashAttention-2, unfused loss, eager launches",
-    ),
+    )
+    .until_core(9),
     stack(
         "megatron-2021",
         "Megatron-LM 2021",
@@ -190,7 +213,9 @@ pub static STACKS: &[Stack] = &[
         },
         &NARAYANAN_2021,
         "scores in memory; neither gradients nor tensor-parallel messages overlap",
-    ),
+    )
+    .before_fsdp()
+    .until_core(0),
     stack(
         "megatron-2025",
         "NeMo 2, Megatron-LM 2025",
@@ -199,7 +224,8 @@ pub static STACKS: &[Stack] = &[
         &NEMO,
         "core 0.10 to 0.15: Transformer Engine picks cuDNN's attention; tp_comm_overlap by userbuffers, \
             cross_entropy_fusion_impl te and grad_reduce_in_fp32 false in the recipes",
-    ),
+    )
+    .until_core(15),
     stack(
         "megatron-2026",
         "Megatron-LM 2026",
@@ -306,7 +332,8 @@ pub static STACKS: &[Stack] = &[
         "Megatron core 0.8 and Transformer Engine 1.8 (software component versions of NeMo Framework 24.07): \
             userbuffers and fused attention as in 2025, the loss unfused",
     )
-    .before_fsdp(),
+    .before_fsdp()
+    .until_core(8),
     stack(
         "nanotron",
         "nanotron",
@@ -361,7 +388,8 @@ pub static STACKS: &[Stack] = &[
         &PRIMUS,
         "Megatron Core on ROCm: use_turbo_attention and enable_primus_turbo take AITER's attention and Primus-Turbo's \
             products; no userbuffers",
-    ),
+    )
+    .on_amd(),
     stack(
         "primus-hipblaslt",
         "Primus without Primus-Turbo",
@@ -369,7 +397,8 @@ pub static STACKS: &[Stack] = &[
         ON_ROCM,
         &PRIMUS,
         "the same by Transformer Engine on ROCm: products by hipBLASLt, attention by CK",
-    ),
+    )
+    .on_amd(),
 ];
 
 /// Software whose published runs are of one class: the range of a predicted step is read from its peers.
