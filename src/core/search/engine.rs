@@ -31,7 +31,7 @@ pub struct SearchProgress {
     pub evaluated: u64,
     /// Layouts that memory does not rule out.
     pub feasible: u64,
-    /// Number of these layouts that a full report was made of.
+    /// Number of the layouts looked at, evaluated ones, that a full report was made of.
     pub reported: u64,
     /// The share of the layouts looked at, 0 to 1, where the search stopped at its limit of work.
     pub stopped: Option<f64>,
@@ -128,7 +128,7 @@ impl Search {
             share: self.share,
             evaluated: bounds.evaluated - ranking.void,
             feasible: bounds.promises.len() as u64 - ranking.void - ranking.ran_out,
-            reported: ranking.reported,
+            reported: ranking.reported - ranking.void,
             stopped: self.allowance.as_ref().filter(|_| self.stopped).map(|allowance| allowance.looked(&self.space)),
         }
     }

@@ -1,6 +1,6 @@
 //! Names of layouts and of changes: the settings that differ, and the kind of a card.
 
-use crate::panels::changes::changes;
+use crate::panels::changes::{SettingChange, changes};
 use crate::panels::uneven::short;
 use crate::prelude::*;
 use crate::words;
@@ -114,25 +114,37 @@ pub fn name(better: &Better, own: &Run) -> Message {
 /// made of are the same, a title goes on with the settings in which it differs from the other.
 pub fn names(list: &[&Better], own: &Run) -> Vec<Message> {
     let names: Vec<Message> = list.iter().map(|better| name(better, own)).collect();
-    let words: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let runs: Vec<&Run> = list.iter().map(|better| &better.run).collect();
     // What a layout leaves as the Run has it is no proposal of it.
-    let is_proposed = |better: &Better, field: &Field| field.get(&better.run) != field.get(own);
-    let differ = |better: &Better, other: &Better| {
-        let changes = changes(&better.run, &other.run).into_iter();
-        let changes = changes.filter(|change| is_proposed(better, change.field));
-        changes.map(|change| t!("{field}: {to}", field = change.field.label, to = change.to)).collect::<Vec<_>>()
+    let more = told_apart(&names, &runs, &|run, field| field.get(run) != field.get(own));
+    let full = names.into_iter().zip(more).map(|(name, more)| Message::joined(" · ", [name].into_iter().chain(more)));
+    full.collect()
+}
+
+/// The settings of each of `runs` in which it differs from those of the same name, as far as they are `said`.
+pub(crate) fn told_apart(names: &[Message], runs: &[&Run], said: &dyn Fn(&Run, &Field) -> bool) -> Vec<Vec<Message>> {
+    let words: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let differ = |run: &Run, other: &Run| {
+        let changes = changes(run, other).into_iter().filter(|change| said(run, change.field));
+        let layers = run.stage_layers.as_deref().map(short);
+        let is_told = layers != other.stage_layers.as_deref().map(short);
+        let said = |change: SettingChange| match &layers {
+            Some(layers) if is_told && change.field.key == "stage_layers" => t!("stages {layers}", layers),
+            _ => t!("{field}: {to}", field = change.field.label, to = change.to),
+        };
+        changes.map(said).collect::<Vec<_>>()
     };
-    let full = |at: usize| {
-        let alike = (0..list.len()).filter(|other| *other != at && words[*other] == words[at]);
-        let mut parts = vec![names[at].clone()];
-        for part in alike.flat_map(|other| differ(list[at], list[other])) {
+    let more = |at: usize| {
+        let alike = (0..runs.len()).filter(|other| *other != at && words[*other] == words[at]);
+        let mut parts = Vec::new();
+        for part in alike.flat_map(|other| differ(runs[at], runs[other])) {
             if !parts.contains(&part) {
                 parts.push(part);
             }
         }
-        Message::joined(" · ", parts)
+        parts
     };
-    (0..list.len()).map(full).collect()
+    (0..runs.len()).map(more).collect()
 }
 
 /// "QLoRA · TP 2", with sequence and batch where these are others.

@@ -44,14 +44,25 @@ fn progress(view: &PlanView) -> Node {
         let (evaluated, feasible, reported) = (progress.evaluated, progress.feasible, progress.reported);
         let listed = result.rows.len();
         let counts = if progress.is_over() {
-            t!(
-                "{evaluated} layouts looked at: memory rules out all but {feasible}. Bounds of memory and step decide \
-                    all but {reported}, which were computed in full; {listed} are listed.",
-                evaluated,
-                feasible,
-                reported,
-                listed
-            )
+            // What is looked at is computed in full or decided by bounds: the two sum to it.
+            match evaluated.saturating_sub(reported) {
+                0 => t!(
+                    "{evaluated} layouts looked at, all computed in full. Memory rules out all but {feasible}; \
+                        {listed} are listed.",
+                    evaluated,
+                    feasible,
+                    listed
+                ),
+                others => t!(
+                    "{evaluated} layouts looked at: {reported} computed in full, {others} decided by bounds of memory \
+                        and step. Memory rules out all but {feasible}; {listed} are listed.",
+                    evaluated,
+                    reported,
+                    others,
+                    feasible,
+                    listed
+                ),
+            }
         } else {
             t!("{evaluated} layouts looked at, {reported} computed in full so far.", evaluated, reported)
         };
@@ -230,6 +241,37 @@ mod tests {
                 assert!(!names[..at].contains(name), "{name}");
             }
             assert!(names.len() > 9, "{names:?}");
+        }
+    }
+
+    /// The layouts of a search are those that were computed in full and those that bounds decide: in a small search all
+    /// are computed, and as many as fit are listed or more than that fit.
+    #[test]
+    fn the_counts_of_a_search_sum_to_what_it_looked_at() {
+        let lora = [("adapter.method", "lora"), ("stack", "hf-trainer"), ("gpus", "4"), ("tp", "1"), ("pp", "1")];
+        for (set, is_small) in [(&lora[..], true), (&[][..], false)] {
+            let mut query = PlanQuery::new(&Run::default().with_texts(set).unwrap());
+            query.apply(PlanCommand::Search);
+            let mut session = PlanSession::new(query.clone()).unwrap();
+            while !session.step(1_000_000) {}
+            let result = session.result(true);
+            let words = progress(&view(&query, &result)).to_html();
+            let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+            let text = words.split('>').nth(1).unwrap().split('<').next().unwrap();
+            let counts: Vec<u64> =
+                text.split([':', ',', '.', ';']).filter_map(|part| digits(part).parse().ok()).collect();
+            let (evaluated, rest) = counts.split_first().unwrap();
+            let is_whole = if let [reported, others, ..] = rest
+                && !is_small
+            {
+                reported + others == *evaluated
+            } else {
+                is_small
+            };
+            assert!(is_whole, "{text}");
+            let [.., feasible, listed] = counts[..] else { panic!("{text}") };
+            assert!(listed <= feasible && feasible <= *evaluated, "{text}");
+            assert_eq!(listed, result.rows.len() as u64);
         }
     }
 

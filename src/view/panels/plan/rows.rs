@@ -5,10 +5,12 @@ use crate::charts::figure::key;
 use crate::node::action::{Compare, PlanFold};
 use crate::node::figure::Scope;
 use crate::panels::budget::budget_tokens;
+use crate::panels::names::told_apart;
 use crate::panels::ranged::without_unit;
 use crate::prelude::*;
 use crate::words;
 use shardscope_core::memory::verdict::{HALF_BAND, chance};
+use shardscope_core::pipeline::able::overlaps_on_one_stage;
 use shardscope_core::run::{Method, Recompute};
 use shardscope_core::search::filter::{Filter, LayoutAxis};
 use shardscope_core::search::ladder::is_same_layout;
@@ -157,6 +159,8 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     };
     let is_open = view.folds.contains(&PlanFold::Rows);
     let count = if is_open { found.len() } else { FIRST };
+    // Behind the ranked ones the page's own. It stands alone where it is not one of them.
+    let more = more(found.iter().map(|one| &**one).chain(&present));
     let ranked = found.iter().enumerate().take(count).map(|(index, one)| {
         let mark = if simplest == Some(index) {
             "simplest"
@@ -165,12 +169,12 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
         } else {
             ""
         };
-        row(view, Some(index), one, present.as_ref(), most, mark)
+        row(view, Some(index), (one, &more[index]), present.as_ref(), most, mark)
     });
     // The run stands once: in its place where it is one of the rows.
     let is_ranked = |present: &&FoundLayout| found.iter().take(count).any(|one| is_same(one, present));
     let first = present.as_ref().filter(|present| !is_ranked(present));
-    let first = first.map(|present| row(view, None, present, None, most, ""));
+    let first = first.map(|present| row(view, None, (present, &more[found.len()]), None, most, ""));
     let lines: Vec<Node> = first.into_iter().chain(ranked).collect();
     let head: Node =
         head(order).iter().map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name)).collect();
@@ -180,7 +184,7 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
         t!("Changes are against your run. b: micro-batch · × n: chunks per rank · shorter: fewer layers, beside the \
             embedding or the head");
     let chosen = if are_all(view) { chosen_row(found) } else { None };
-    let notes = [legend, Message::joined(" ", [rule(view, of_map)].into_iter().chain(chosen))];
+    let notes = [legend, Message::joined(" ", [rule(view, of_map)].into_iter().chain(chosen).chain(left_out(view)))];
     let notes = notes.map(|note: Message| footnote(note));
     let more = (found.len() > FIRST).then(|| {
         let words = if is_open {
@@ -194,6 +198,13 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     let complete = view.result.progress.is_some_and(|progress| progress.done);
     let proposal = proposal.map(|proposal| proposed(proposal, complete));
     std::iter::once(rows).chain(more).chain(proposal).chain(notes).collect()
+}
+
+/// What the list leaves out that the schedules of the same run have.
+fn left_out(view: &PlanView) -> Option<Message> {
+    overlaps_on_one_stage(&view.query.run).then(|| {
+        t!("Left out: layouts with PP 1 that overlap two micro-batches, which the Schedules tab has as 1F1B with overlap.")
+    })
 }
 
 /// A layout of the map of the same tab that is simpler than every listed one that ties with the first.
@@ -288,11 +299,18 @@ fn change(words: String, better: bool) -> Node {
     leaf("small", if better { "change better" } else { "change" }, verbatim(words))
 }
 
+/// What each of `list` says behind its name, so that no two that differ have one name.
+pub(crate) fn more<'a>(list: impl Iterator<Item = &'a FoundLayout>) -> Vec<Vec<Message>> {
+    let named = |one: &'a FoundLayout| (Message::joined(", ", short(&one.run, one.figures.dp)), &one.run);
+    let (names, runs): (Vec<Message>, Vec<&Run>) = list.map(named).unzip();
+    told_apart(&names, &runs, &|_, _| true)
+}
+
 /// A layout: `index` of a ranked one, none of the page's own; what it changes of `own`.
 fn row(
     view: &PlanView,
     index: Option<usize>,
-    one: &FoundLayout,
+    (one, more): (&FoundLayout, &[Message]),
     own: Option<&FoundLayout>,
     most: f64,
     mark: &'static str,
@@ -340,7 +358,7 @@ fn row(
     let used = el("div", &[], &[used]).title(t!("{rate} tokens/s/GPU", rate));
     let cells: [Node; 7] = [
         text(verbatim(index.map_or(0, |index| index + 1).to_string())),
-        name(view, one, against, mark),
+        name(view, (one, more), against, mark),
         std::iter::once(time).chain(faster).chain(range).collect(),
         made_of(figures, most / one.run.gpus as f64),
         used,
@@ -365,8 +383,14 @@ pub(crate) fn narrowed(found: &FoundLayout) -> Option<String> {
 }
 
 /// The layout's name; of a ranked one a fold with the reason, in a sentence.
-fn name(view: &PlanView, one: &FoundLayout, own: Option<&FoundLayout>, mark: &'static str) -> Node {
+fn name(
+    view: &PlanView,
+    (one, more): (&FoundLayout, &[Message]),
+    own: Option<&FoundLayout>,
+    mark: &'static str,
+) -> Node {
     let [mut sizes, others] = short(&one.run, one.figures.dp);
+    let others = Message::joined(", ", [others].into_iter().chain(more.iter().cloned()));
     if view.query.order == RowOrder::Cheapest {
         let gpus = t!("{gpus} GPUs", gpus = one.run.gpus);
         sizes = Message::joined(" · ", [gpus, sizes]);
@@ -442,6 +466,46 @@ mod tests {
         let said = chosen_row(&rows(&[&uneven, &even])).unwrap().to_string();
         assert!(said.contains("takes row 2") && said.contains("even"), "{said}");
         assert_eq!(chosen_row(&rows(&[&even, &uneven])), None);
+    }
+
+    /// 80 layers on 32 stages: one layer fewer beside the head, or beside the embedding too, reads the same in few words,
+    /// and the rows go on with the layers. What differs already says no more.
+    #[test]
+    fn rows_of_one_name_go_on_with_what_they_differ_in() {
+        let set = [("model", "llama-3.1-70b"), ("gpus", "256"), ("tp", "1"), ("pp", "8"), ("virtual_stages", "4")];
+        let run =
+            Run { schedule: shardscope_core::run::Schedule::Interleaved, ..Run::default().with_texts(&set).unwrap() };
+        let split = |first: u64, last: u64| {
+            let mut layers = shardscope_core::run::even_split(80 + first + last, 32);
+            (layers[0], layers[31]) = (layers[0] - first, layers[31] - last);
+            found(Run { stage_layers: Some(layers), ..run.clone() })
+        };
+        let (last, both) = (split(0, 1), split(1, 1));
+        assert_eq!(short(&last.run, 32), short(&both.run, 32));
+        let [said_last, said_both] = &more([&last, &both].into_iter())[..] else { panic!() };
+        let said = [said_last, said_both].map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(said[0].len(), 1);
+        assert!(said[0] != said[1] && said[1][0].contains("1/2/2/2/"), "{said:?}");
+        let even = found(Run { stage_layers: None, ..run });
+        assert!(more([&last, &even].into_iter()).iter().all(Vec::is_empty));
+    }
+
+    /// The search tries one stage under 1F1B alone: where the software can overlap two micro-batches on it, which is a
+    /// row of the schedules, the list says so.
+    #[test]
+    fn the_list_says_that_it_leaves_out_overlap_on_one_stage() {
+        use shardscope_core::search::session::{PlanQuery, PlanSession};
+        for (model, stack, says) in [
+            ("mixtral-8x7b", "megatron-2025", true),
+            ("mixtral-8x7b", "hf-trainer", false),
+            ("llama-3.1-8b", "megatron-2025", false),
+        ] {
+            let set = [("model", model), ("stack", stack)];
+            let query = PlanQuery::new(&Run::default().with_texts(&set).unwrap());
+            let result = PlanSession::new(query.clone()).unwrap().result(false);
+            let view = PlanView { query: &query, result: &result, own: None, folds: &[], unit: MemoryUnit::Gib };
+            assert_eq!(left_out(&view).is_some(), says, "{model} {stack}");
+        }
     }
 
     #[test]
