@@ -1,7 +1,7 @@
 //! The communication groups that a GPU is a member of, and the table of ranks.
 
 use super::mesh::{Mesh, ParallelAxis};
-use super::span::{RankGroup, Span};
+use super::span::{Link, RankGroup, Span};
 use crate::statics::named;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,10 @@ impl Members {
         let last = self.rank(self.size().saturating_sub(1));
         self.first / per_node == last / per_node
     }
+    /// Number of nodes of `per_node` GPUs that its ranks lie on.
+    pub fn nodes(self, per_node: u64) -> u64 {
+        self.span.nodes(self.first % per_node, per_node)
+    }
     /// For each rail, whether a rank of the group is on it. A rail is the switch that joins the GPUs with one local
     /// index of all nodes. The messages of the group use no other rails.
     pub fn rails(self, per_node: u64) -> Vec<bool> {
@@ -94,7 +98,13 @@ impl Mesh {
             _ => self.members(kind, rank),
         }
     }
-    /// True if messages of `kind` go to other nodes; only the groups of the first ranks are looked at.
+    /// True if the groups of `kind` cross nodes as their messages are timed: by the group of rank 0, which begins with
+    /// its node.
+    pub fn crosses_nodes(self, kind: GroupKind) -> bool {
+        self.sharing(kind, 0).group(self.per_node).link() == Link::Inter
+    }
+    /// True if a group of `kind` has ranks on several nodes; only the groups of the first ranks are looked at. Where
+    /// groups do not divide the GPUs of a node, some do though [`Mesh::crosses_nodes`] says no.
     pub fn leaves_node(self, kind: GroupKind) -> bool {
         let mut ranks = 0..self.ranks().min(MAX_RANKS);
         ranks.any(|rank| !self.sharing(kind, rank).share_node(self.per_node))
@@ -147,6 +157,28 @@ mod tests {
                     counted[usize::try_from(member % per_node).unwrap()] = true;
                 }
                 assert_eq!(members.rails(per_node), counted, "{kind:?} {per_node}");
+            }
+        }
+    }
+
+    /// The nodes of a group are those of its members, one by one, also where groups do not divide them.
+    #[test]
+    fn the_nodes_of_a_group_are_those_of_its_members() {
+        for order in [RankOrder::PpLast, RankOrder::DpLast, RankOrder::EpAfterPp] {
+            for (tp, cp, dp, pp, ep, etp) in [(1, 1, 128, 8, 32, 1), (3, 2, 16, 4, 8, 3), (2, 3, 12, 5, 4, 2)] {
+                for per_node in [3, 4, 7, 8, 72] {
+                    let mesh = Mesh { tp, cp, dp, pp, ep, etp, per_node, order };
+                    for kind in GroupKind::ALL {
+                        for rank in (0..mesh.ranks()).step_by(7) {
+                            let members = mesh.members(kind, rank);
+                            let nodes: std::collections::BTreeSet<_> =
+                                members.sample(u64::MAX).map(|rank| rank / per_node).collect();
+                            let counted = members.nodes(per_node);
+                            assert_eq!(counted, nodes.len() as u64, "{mesh:?} {kind:?} {rank}");
+                            assert_eq!(counted == 1, members.share_node(per_node));
+                        }
+                    }
+                }
             }
         }
     }

@@ -69,6 +69,22 @@ impl Span {
         let in_node = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
         RankGroup { size: self.size(), in_node: in_node(self.inner) * in_node(self.outer) }
     }
+    /// Number of nodes of `per_node` GPUs that have members, where the first has the local index `first` of its node.
+    pub(super) fn nodes(self, first: u64, per_node: u64) -> u64 {
+        let (near, stride) = self.inner;
+        let mut count = 0;
+        // The first node that has not been counted: members come in the order of their ranks.
+        let mut next = 0;
+        for far in 0..self.outer.0 {
+            let start = first + far * self.outer.1;
+            let [lowest, highest] = [start, start + near.saturating_sub(1) * stride].map(|rank| rank / per_node);
+            // Steps longer than a node leave some out.
+            let all = if stride > per_node { near } else { highest + 1 - lowest };
+            count += all.min((highest + 1).saturating_sub(next));
+            next = next.max(highest + 1);
+        }
+        count
+    }
     /// For each local index of a node of `per_node` GPUs, whether a member has it on any node. `first` is the local
     /// index of the first member. Of longer rows only the first [`MAX_PLACES`] members count.
     pub(super) fn places(self, first: u64, per_node: u64) -> Vec<bool> {

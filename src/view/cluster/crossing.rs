@@ -24,12 +24,14 @@ fn figures(evaluation: &Evaluation, traffic: &[Vec<Wire>]) -> Figures {
     (evaluation.report.step.time_s, node, network)
 }
 
-/// Wire of the groups of a kind, and whether that must be.
+/// Whether the groups of a kind cross nodes as the ranks are numbered now, and what another order would do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Crossing {
     Stays,
+    /// Their messages are timed inside a node, but they do not divide its GPUs: some lie on two.
+    Unaligned,
     TooLarge,
-    /// Another order of the axes keeps them inside.
+    /// They cross, and another order of the axes keeps them inside.
     Needless(RankOrder),
     /// They would fit, but what is numbered before them fills the nodes, or does not divide them.
     Outgrown,
@@ -37,12 +39,12 @@ enum Crossing {
 
 /// How the groups of `kind` cross nodes. `orders` are the orders of ranks that the Run could have.
 fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
-    if !mesh.leaves_node(kind) {
-        return Crossing::Stays;
+    if !mesh.crosses_nodes(kind) {
+        return if mesh.leaves_node(kind) { Crossing::Unaligned } else { Crossing::Stays };
     }
     let inside = orders.iter().find(|order| {
         let other = Mesh { order: **order, ..mesh };
-        !other.leaves_node(kind)
+        !other.crosses_nodes(kind)
     });
     match inside {
         Some(order) => Crossing::Needless(*order),
@@ -79,10 +81,10 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
     Rows::of(rows)
         .column("group", |(kind, ..)| group_name(mesh, *kind))
         .figures("GPUs", |(_, members, _)| members.size().to_string())
-        .column("lies on", |(_, members, crossing)| {
-            let nodes = members.group(mesh.per_node).nodes();
+        .column("lies on", |(_, members, _)| {
+            let nodes = members.nodes(mesh.per_node);
             match members.rail_count(mesh.per_node) {
-                _ if *crossing == Crossing::Stays => t!("inside a node"),
+                _ if nodes == 1 => t!("inside a node"),
                 1 => t!("{nodes} nodes, one rail", nodes),
                 rails => t!("{nodes} nodes, {rails} rails", nodes, rails),
             }
@@ -94,12 +96,17 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
         .table("Groups and the links that they cross")
 }
 
+/// First whether the groups cross nodes now, then what another order would do.
 fn words(mesh: Mesh, crossing: Crossing) -> Message {
+    let n = mesh.per_node;
     match crossing {
-        Crossing::Stays => t!("stays in its node"),
-        Crossing::TooLarge => t!("yes: larger than a node of {n}", n = mesh.per_node),
-        Crossing::Needless(order) => t!("no: {order} keeps it in a node", order = order.id()),
-        Crossing::Outgrown => t!("yes in every rank order: the groups inside it take up the nodes"),
+        Crossing::Stays => t!("no"),
+        Crossing::Unaligned => {
+            t!("no, as they are timed; but they do not divide {n} GPUs, so some lie on two nodes", n)
+        }
+        Crossing::TooLarge => t!("yes, in every rank order: larger than a node of {n}", n),
+        Crossing::Needless(order) => t!("yes; not in the order {order}", order = order.id()),
+        Crossing::Outgrown => t!("yes, in every rank order: the groups numbered before it fill the nodes"),
     }
 }
 
@@ -107,7 +114,7 @@ fn words(mesh: Mesh, crossing: Crossing) -> Message {
 #[derive(Clone, Debug, PartialEq)]
 struct Reordered {
     pub order: RankOrder,
-    /// Groups that leave their node.
+    /// Groups that cross nodes.
     pub leaving: Vec<GroupKind>,
     /// None where that takes a simulation of its own.
     pub figures: Option<Figures>,
@@ -118,7 +125,7 @@ fn reordered(scenario: &Scenario, present: Figures) -> Vec<Reordered> {
     let reorder = |order: RankOrder| {
         let mesh = Mesh { order, ..scenario.layout.mesh() };
         let kinds = GroupKind::ALL.into_iter();
-        let leaving = kinds.filter(|kind| mesh.sharing(*kind, 0).size() > 1 && mesh.leaves_node(*kind));
+        let leaving = kinds.filter(|kind| mesh.sharing(*kind, 0).size() > 1 && mesh.crosses_nodes(*kind));
         let run = Run { rank_order: order, ..scenario.run.clone() };
         let figures = if order == scenario.run.rank_order {
             Some(present)
@@ -149,7 +156,7 @@ fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
     };
     Rows::of(reordered(scenario, figures))
         .column("rank order", |row| verbatim(row.order.id()))
-        .column("groups that leave their node", leaving)
+        .column("groups that cross nodes", leaving)
         .figures("network busy", |row| figure(row, &|(.., network)| show_percent(network)))
         .figures("node link busy", |row| figure(row, &|(_, node, _)| show_percent(node)))
         .figures("step", |row| figure(row, &|(step, ..)| show_seconds(step)))
@@ -194,7 +201,64 @@ mod tests {
         assert_eq!(crossing(mesh, GroupKind::Tp, &orders(&evaluated.scenario)), Crossing::TooLarge);
         // TP 3 does not divide nodes of eight: the third group has GPUs 6, 7 and 8.
         let uneven = Mesh { tp: 3, dp: 4, pp: 1, ..mesh };
-        assert_eq!(crossing(uneven, GroupKind::Tp, &[RankOrder::PpLast]), Crossing::Outgrown);
+        assert_eq!(crossing(uneven, GroupKind::Tp, &[RankOrder::PpLast]), Crossing::Unaligned);
+    }
+
+    /// A stranger's two links. PP 2 over 32 replicas on nodes of eight: ranks 0 and 32 are on nodes 0 and 4. EP 32 in
+    /// NVL72 domains is inside and its messages go over the domain's links, but GPU 70 has ranks 64 to 95 beside it. The
+    /// first word of the column is what the table of orders says of the present one.
+    #[test]
+    fn the_column_says_first_whether_groups_cross_now() {
+        let gpt_oss = [
+            ("model", "gpt-oss-120b"),
+            ("gpu", "b200-sxm"),
+            ("gpus", "64"),
+            ("tp", "1"),
+            ("pp", "2"),
+            ("ep", "8"),
+            ("stack", "megatron-2026"),
+            ("precision", "mxfp8"),
+            ("schedule", "interleaved-1f1b"),
+            ("virtual_stages", "3"),
+        ];
+        let kimi = [
+            ("model", "kimi-k2"),
+            ("gpu", "gb200"),
+            ("gpus", "1024"),
+            ("tp", "1"),
+            ("pp", "8"),
+            ("ep", "32"),
+            ("schedule", "interleaved-overlap"),
+            ("virtual_stages", "2"),
+            ("seq_len", "4096"),
+            ("global_batch", "4096"),
+        ];
+        for (set, gpus) in [(gpt_oss, [0, 40]), (kimi, [0, 70])] {
+            let run = Run::default().with_texts(&set.map(|(key, text)| (key, text.to_owned()))).unwrap();
+            let evaluated = evaluation(&run);
+            let (mesh, orders) = (evaluated.scenario.layout.mesh(), orders(&evaluated.scenario));
+            let traffic = wires(&evaluated);
+            let rows = reordered(&evaluated.scenario, figures(&evaluated, &traffic));
+            let present = rows.iter().find(|row| row.order == run.rank_order).unwrap();
+            for kind in GroupKind::ALL.into_iter().filter(|kind| mesh.members(*kind, 0).size() > 1) {
+                let crossing = crossing(mesh, kind, &orders);
+                let said = words(mesh, crossing).to_string();
+                assert_eq!(said.starts_with("yes"), present.leaving.contains(&kind), "{kind:?}: {said}");
+                // The link that its messages are timed on.
+                for wire in traffic.iter().flatten().filter(|wire| wire.kind == kind) {
+                    assert_eq!(said.starts_with("yes"), wire.link == Link::Inter, "{kind:?}: {said}");
+                }
+                if let Crossing::Needless(order) = crossing {
+                    let other = rows.iter().find(|row| row.order == order).unwrap();
+                    assert!(!other.leaving.contains(&kind), "{kind:?}: {said}");
+                }
+            }
+            assert_eq!(crossing(mesh, GroupKind::Pp, &orders), Crossing::Needless(RankOrder::EpAfterPp));
+            for gpu in gpus {
+                let html = tables(&evaluated, gpu, &traffic, MemoryUnit::Gib).to_html();
+                assert!(!html.contains("1 nodes") && html.contains("not in the order tp-cp-pp-ep-dp"), "{html}");
+            }
+        }
     }
 
     /// Changing the order by the table gives the step that the table shows.

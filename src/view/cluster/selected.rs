@@ -37,8 +37,7 @@ fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: 
     let members = if members.share_node(mesh.per_node) {
         t!("{n} GPUs of node {node}: {listed}", n = members.size(), node, listed)
     } else {
-        let lies = members.group(mesh.per_node);
-        t!("{n} GPUs on {nodes} nodes: {listed}", n = members.size(), nodes = lies.nodes(), listed)
+        t!("{n} GPUs on {nodes} nodes: {listed}", n = members.size(), nodes = members.nodes(mesh.per_node), listed)
     };
     let wire = wires.iter().find(|wire| wire.kind == kind);
     let sent = wire.map_or_else(Node::none, |wire| {
