@@ -7,6 +7,7 @@ mod common;
 
 mod diagnosed;
 mod explained;
+mod messages;
 mod numbers;
 mod one_answer;
 mod ranks;

@@ -8,7 +8,7 @@ use shardscope::view::gallery::stack::winner;
 use std::sync::Arc;
 
 /// A printed time in seconds, and half a unit of its last digit.
-fn time_of(text: &str) -> (f64, f64) {
+pub(super) fn time_of(text: &str) -> (f64, f64) {
     let (number, unit) = text.trim().rsplit_once(' ').unwrap();
     let second = [("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("h", 3600.0), ("d", 86_400.0)];
     let size = second.iter().find(|(name, _)| *name == unit).unwrap().1;

@@ -198,6 +198,11 @@ pub(super) const RUNS: [&str; 13] = [
 
 /// Trees of the cluster view of a run.
 pub(super) fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
+    cluster_of(evaluation, 1)
+}
+
+/// What Cluster shows of `gpu`.
+pub(super) fn cluster_of(evaluation: &Evaluation, gpu: u64) -> [Node; 9] {
     let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
     let unit = MemoryUnit::Gib;
     let all = wires(evaluation);
@@ -207,10 +212,10 @@ pub(super) fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
         legend(wires, Some(0.1), unit),
         leaf("p", "", cluster::busiest(&all)),
         leaf("p", "", cluster::summary(&scene, None)),
-        leaf("p", "", cluster::rails::sentence(scene.mesh, 1, &GroupKind::ALL)),
-        selected(evaluation, 1, wires, unit),
-        crossing::tables(evaluation, 1, &all, unit),
-        node_table(&scene, 1),
+        leaf("p", "", cluster::rails::sentence(scene.mesh, gpu, &GroupKind::ALL)),
+        selected(evaluation, gpu, wires, unit),
+        crossing::tables(evaluation, gpu, &all, unit),
+        node_table(&scene, gpu),
         cluster::tools(evaluation, None, None),
     ]
 }

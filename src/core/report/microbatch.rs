@@ -5,7 +5,7 @@
 
 use super::draft::Draft;
 use super::evaluation::Evaluation;
-use super::passes::{Pass, cuts_backward, windows};
+use super::passes::{PairingChange, Pass, cuts_backward, windows};
 use super::step::paired;
 use crate::pipeline::Stats;
 use crate::traffic::{Beside, StageWaits, Traffic, Wait, paired_windows};
@@ -102,6 +102,8 @@ pub struct MicrobatchWaits {
     pub pieces: u64,
     /// Share of the passes that run as pairs.
     pub paired: f64,
+    /// What a pair changes against its two passes one after the other; nothing where none is drawn.
+    pub change: PairingChange,
     pub passes: Vec<PassParts>,
 }
 
@@ -222,7 +224,9 @@ fn of_stage(draft: &Draft, evaluation: &Evaluation, stage: usize, traffic: Traff
             *seconds = *seconds * scale;
         }
     }
-    Some(MicrobatchWaits { traffic, rank: evaluation.busiest, stage, layers, pieces, paired, passes })
+    let is_pair = passes.iter().any(|pass| pass.pass == DrawnPass::Pair);
+    let change = if is_pair { pass.saved * scale } else { PairingChange::default() };
+    Some(MicrobatchWaits { traffic, rank: evaluation.busiest, stage, layers, pieces, paired, change, passes })
 }
 
 /// Statistics of the simulation on the model's own clock, whatever step was measured.

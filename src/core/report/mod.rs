@@ -46,8 +46,8 @@ pub use microbatch::{
 };
 pub use offload::{OffloadStep, copy_rate};
 pub use open::{EXPERTS_BESIDE, WHOLE_GRAPHS};
-pub use passes::windows;
 pub(crate) use passes::{LayerPass, exposed_more};
+pub use passes::{PairingChange, windows};
 pub use step::rank_overlaps;
 pub use tower::TowerReport;
 pub use variant::{SHOWN_CHUNKS, ScheduleVariant, memory_limit, schedule_ids, with_schedule};

@@ -71,13 +71,20 @@ fn left(passes: [Seconds; 2], hidden: [Seconds; 2]) -> [Seconds; 2] {
 
 /// Change by passes of two micro-batches side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct PairingChange {
+pub struct PairingChange {
     /// Seconds that their messages are exposed less.
     pub messages: Seconds,
     /// Seconds that their host takes more.
     pub host: Seconds,
     /// Seconds that what `ZeRO` moves is exposed more: messages of experts hide behind the same compute.
     pub shards: Seconds,
+}
+
+impl std::ops::Mul<f64> for PairingChange {
+    type Output = Self;
+    fn mul(self, scale: f64) -> Self {
+        Self { messages: self.messages * scale, host: self.host * scale, shards: self.shards * scale }
+    }
 }
 
 impl PairingChange {

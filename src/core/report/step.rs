@@ -185,6 +185,8 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     let mut exposed = waits.map(|wait| Seconds(mean(wait)));
     exposed[2] = Seconds((exposed[2].0 - saved).max(0.0));
     exposed[3] += Seconds(shards) + last.exposed();
+    let mut wires = on_wire(share, &mean).map(Seconds);
+    wires[3] += last.comm;
     let parts = StepParts {
         compute: Seconds(stats.ideal_s - inside - stage_loading::<f64>(scenario)),
         recompute: Seconds(mean(|pass| pass.compute.recompute.0)),
@@ -194,9 +196,25 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
         slows: Seconds(slowed) + last.slows,
         exposed,
         slowed: [slows[0], slows[1], slows[2], slows[3] + last.slows.0].map(Seconds),
+        wires,
         optimizer: updates(draft, loads, optimizer.fold(Seconds::ZERO, Seconds::max)),
     };
     (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
+}
+
+/// Time on the wire of tensor, context, expert and data parallelism in the passes of the average rank, `share` of whose
+/// passes are paired.
+fn on_wire(share: f64, mean: &dyn Fn(fn(&Pass) -> f64) -> f64) -> [f64; 4] {
+    let experts: fn(&Pass) -> f64 = |pass| {
+        let beside = pass.waits.ep_paired.filter(|_| pass.saved != PairingChange::default());
+        beside.map_or(0.0, |beside| (beside.both().comm - pass.waits.ep.both().comm).0)
+    };
+    [
+        mean(|pass| pass.waits.tp.both().comm.0),
+        mean(|pass| pass.waits.cp.both().comm.0),
+        mean(|pass| pass.waits.ep.both().comm.0) + share * mean(experts),
+        mean(|pass| (pass.waits.zero3.both().comm + pass.waits.gradients.both().comm).0),
+    ]
 }
 
 /// Time by which covered messages of tensor, context, expert and data parallelism slow compute in the passes of the

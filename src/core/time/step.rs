@@ -78,6 +78,8 @@ pub struct StepParts {
     pub exposed: [Seconds; 4],
     /// The second of them by parallelism.
     pub slowed: [Seconds; 4],
+    /// Time on the wire of the messages that are exposed, by parallelism.
+    pub wires: [Seconds; 4],
     /// The optimizer on the slowest rank.
     pub optimizer: Seconds,
 }
@@ -250,6 +252,10 @@ pub struct Step {
     /// That time by parallelism: tensor, context, expert and data parallel.
     #[serde(skip)]
     pub slowed_by_s: [Seconds; 4],
+    /// Time on the wire, by parallelism, of the messages of which the parts are exposed: those of the average rank, and
+    /// after the last pass those of the slowest.
+    #[serde(skip)]
+    pub wires_s: [Seconds; 4],
     pub optimizer_s: Seconds,
     /// The path from ideal to actual; the parts sum to `time_s`.
     pub parts: Vec<Part>,
@@ -333,6 +339,7 @@ impl Step {
             not_hidden_s: at(parts.not_hidden),
             slows_compute_s: at(parts.slows),
             slowed_by_s: parts.slowed.map(at),
+            wires_s: parts.wires.map(at),
             optimizer_s: at(parts.optimizer),
             parts: parts_of(scenario, &parts, host, scale.unwrap_or(1.0)),
             by_rank: None,

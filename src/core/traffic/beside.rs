@@ -24,11 +24,13 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// `comm` beside `window`, of which `share` may hide it; a hidden second slows the compute by `tax` seconds.
+    /// `comm` beside `window`, of which `share` may hide it; a hidden second slows the compute by `tax` seconds. Where
+    /// nothing may hide there is no window.
     pub fn new(comm: Seconds, window: Seconds, share: f64, tax: f64) -> Self {
         if comm.0 <= 0.0 {
             return Self::default();
         }
+        let window = if share > 0.0 { window } else { Seconds::ZERO };
         let hidden = hidden_behind(comm.0, window.0, share).max(0.0);
         Self { comm, window, not_hidden: Seconds(left_over(comm.0, hidden)), slows: Seconds(slowed(hidden, tax)) }
     }
@@ -152,5 +154,8 @@ mod tests {
         let hidden = Beside::new(Seconds(1.0), Seconds(5.0), 0.8, 0.4);
         assert_eq!((hidden.not_hidden.0, hidden.slows.0), (0.0, 0.4));
         assert_eq!(Beside::alone(Seconds(3.0)).exposed().0, 3.0);
+        // Compute that may hide nothing is no compute to hide behind.
+        let none = Beside::new(Seconds(10.0), Seconds(5.0), 0.0, 0.4);
+        assert_eq!((none.window.0, none.not_hidden.0), (0.0, 10.0));
     }
 }

@@ -2,9 +2,11 @@
 
 use super::names::group_name;
 use super::wires::{Wire, load, wires};
+use crate::panels::overlap::names;
 use crate::prelude::*;
 use shardscope_core::cluster::{GroupKind, Link, Mesh, RankOrder};
 use shardscope_core::report::needs_worker;
+use shardscope_core::traffic::Traffic;
 
 /// Step, and what node link and network of the busiest rank are busy of it.
 type Figures = (Seconds, f64, f64);
@@ -14,7 +16,11 @@ pub fn tables(evaluation: &Evaluation, gpu: u64, traffic: &[Vec<Wire>], unit: Me
     let scenario = &evaluation.scenario;
     let rank = usize::try_from(scenario.layout.mesh().place(gpu).pp).unwrap_or(0);
     let wires = traffic.get(rank).map_or(&[][..], Vec::as_slice);
-    Node::from_iter([crossings(scenario, gpu, wires, unit), reordered_table(scenario, figures(evaluation, traffic))])
+    Node::from_iter([
+        crossings(scenario, gpu, wires, unit),
+        scope(evaluation, rank, wires),
+        reordered_table(scenario, figures(evaluation, traffic)),
+    ])
 }
 
 /// The figures of an evaluation, from the traffic of its ranks.
@@ -94,6 +100,35 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
         .column("crosses nodes?", |(_, _, crossing)| words(mesh, *crossing))
         .marked(|(_, _, crossing)| matches!(crossing, Crossing::Needless(_)))
         .table("Groups and the links that they cross")
+}
+
+/// Whose bytes the table has, and the rows of Overlap that count the same.
+fn scope(evaluation: &Evaluation, rank: usize, wires: &[Wire]) -> Node {
+    let scenario = &evaluation.scenario;
+    if wires.is_empty() {
+        return Node::none();
+    }
+    let whose = (scenario.layout.pp > 1).then(|| {
+        let busiest = evaluation.busiest;
+        if rank == busiest {
+            t!("Sent by a GPU of pipeline rank {rank} in a step, as Overlap has it: it is the busiest.", rank)
+        } else {
+            t!(
+                "Sent by a GPU of pipeline rank {rank} in a step; Overlap has what one of rank {busiest} sends, the \
+                    busiest.",
+                rank,
+                busiest
+            )
+        }
+    });
+    let rows = evaluation.report.overlap.iter();
+    let rows = rows.filter(|row| matches!(row.traffic, Traffic::Dp | Traffic::Zero3));
+    let rows = Message::joined(", ", rows.map(|row| names(row.traffic, &scenario.run).0.into()));
+    // Both go over groups of their own, and are one row there.
+    let has = |kind: GroupKind| wires.iter().any(|wire| wire.kind == kind);
+    let together = (has(GroupKind::Dp) && has(GroupKind::ExpertDp))
+        .then(|| t!("DP and expert DP together are what Overlap has as: {rows}.", rows));
+    muted(Message::joined(" ", [whose, together].into_iter().flatten()))
 }
 
 /// First whether the groups cross nodes now, then what another order would do.
@@ -205,8 +240,8 @@ mod tests {
     }
 
     /// A stranger's two links. PP 2 over 32 replicas on nodes of eight: ranks 0 and 32 are on nodes 0 and 4. EP 32 in
-    /// NVL72 domains is inside and its messages go over the domain's links, but GPU 70 has ranks 64 to 95 beside it. The
-    /// first word of the column is what the table of orders says of the present one.
+    /// NVL72 domains is inside and its messages go over the domain's links, but the group of GPU 70, ranks 64 to 95,
+    /// lies on two. The first word of the column is what the table of orders says of the present one.
     #[test]
     fn the_column_says_first_whether_groups_cross_now() {
         let gpt_oss = [

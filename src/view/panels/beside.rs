@@ -9,7 +9,9 @@ use crate::charts::ticks::{tick_label, ticks};
 use crate::node::action::PanelChoice;
 use crate::node::figure::Scope;
 use crate::prelude::*;
-use shardscope_core::report::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits, report};
+use shardscope_core::report::{
+    DrawnPass, MicrobatchWaits, PairingChange, PassPart, PassParts, PassWork, microbatch_waits, report,
+};
 use shardscope_core::search::can_run;
 use shardscope_core::search::paired::batch_for_pairs;
 use shardscope_core::traffic::{Beside, Traffic};
@@ -150,7 +152,7 @@ fn said(drawn: &MicrobatchWaits, run: &Run) -> Node {
             );
             Message::joined(" ", [hidden, adds])
         }
-        Some(pair) => pair_words(pair, drawn.paired, all.map(PassParts::seconds).sum()),
+        Some(pair) => pair_words(pair, drawn, all.map(PassParts::seconds).sum()),
         None if apart.slows.0 > 0.0 => t!(
             "Of {sent} on the wire {hidden} hide, {waits} are waited for, and compute is slowed by {slows}.",
             sent = show(apart.comm),
@@ -216,8 +218,48 @@ fn in_a_pair(what: &str, time: Seconds) -> Message {
     Scope::run().part("pair").says(format!("beside:{what}"), show_seconds(time))
 }
 
-/// What a pair hides and adds where `share` of the passes run in pairs; its two passes alone take `apart`.
-fn pair_words(pair: &PassParts, share: f64, apart: Seconds) -> Message {
+/// Why a pair takes longer than its two passes one after the other, where it does.
+fn longer(change: PairingChange) -> Option<Message> {
+    if change.total().0 >= 0.0 {
+        return None;
+    }
+    let seconds = |what: &str, time: Seconds| in_a_pair(what, time);
+    let costs = [
+        (change.host.0 > 0.0).then(|| {
+            t!(
+                "the host, which launches the kernels of both passes, adds {time}",
+                time = seconds("host adds", change.host)
+            )
+        }),
+        (change.shards.0 > 0.0).then(|| {
+            t!(
+                "messages of ZeRO, with less compute to hide behind, add {time}",
+                time = seconds("shards add", change.shards)
+            )
+        }),
+        (change.messages.0 < 0.0).then(|| {
+            t!(
+                "messages of experts are exposed {time} longer",
+                time = seconds("messages add", Seconds(-change.messages.0))
+            )
+        }),
+    ];
+    let costs = Message::joined(" · ", costs.into_iter().flatten());
+    Some(if change.messages.0 > 0.0 {
+        t!(
+            "It is longer: messages of experts are exposed {saved} less, but {costs}. The schedule runs pairs all the \
+                same; one without pairs may be faster.",
+            saved = seconds("messages save", change.messages),
+            costs
+        )
+    } else {
+        t!("It is longer: {costs}. The schedule runs pairs all the same; one without pairs may be faster.", costs)
+    })
+}
+
+/// What a pair hides and adds, and the share of the passes that run in pairs; its two passes alone take `apart`.
+fn pair_words(pair: &PassParts, drawn: &MicrobatchWaits, apart: Seconds) -> Message {
+    let share = drawn.paired;
     let beside = pair.messages();
     let hidden = t!(
         "In a pair {hidden} of {sent} on the wire hide behind the other micro-batch; {share} of the passes run in \
@@ -240,7 +282,8 @@ fn pair_words(pair: &PassParts, share: f64, apart: Seconds) -> Message {
             apart = in_a_pair("apart", apart)
         )
     });
-    Message::joined(" ", [hidden, adds].into_iter().chain(shorter))
+    let why = shorter.is_some().then(|| longer(drawn.change)).flatten();
+    Message::joined(" ", [hidden, adds].into_iter().chain(shorter).chain(why))
 }
 
 /// The name of a pass.

@@ -8,7 +8,7 @@ use shardscope_core::time::PartKind;
 use shardscope_core::traffic::{CarriedBy, OverlapRow, Traffic};
 
 /// The page's name of `traffic` of `run`, and the compute that it may hide behind.
-pub(super) fn names(traffic: Traffic, run: &Run) -> (&'static str, &'static str) {
+pub(crate) fn names(traffic: Traffic, run: &Run) -> (&'static str, &'static str) {
     match traffic {
         Traffic::Dp => ("DP gradients", "passes"),
         Traffic::Zero3 if run.shards_weights() => ("GTP weights", "all passes"),
@@ -72,6 +72,7 @@ pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) 
         sharing(evaluation),
         kernels,
         average(evaluation),
+        uncovered(evaluation),
         not_hidden(evaluation),
         assumed(evaluation, overlap),
     ];
@@ -103,14 +104,55 @@ fn sharing(evaluation: &Evaluation) -> Node {
     el("p", &[("class", "muted")], &[notes])
 }
 
+/// True where wire time is uncovered though there is less of it than of the compute beside it.
+fn is_uncovered(row: &OverlapRow) -> bool {
+    let open = row.not_hidden_s.0 / row.comm_s.0;
+    row.ratio.is_some_and(|ratio| ratio < 1.0) && open > 0.01 && row.traffic != Traffic::Pp
+}
+
+/// Why wire time is uncovered where the ratio is below 1, with the share of the compute that covers messages where that
+/// is not all.
+fn uncovered(evaluation: &Evaluation) -> Node {
+    let (run, software) = (&evaluation.scenario.run, &evaluation.scenario.software.overlap);
+    let open: Vec<&OverlapRow> = evaluation.report.overlap.iter().filter(|row| is_uncovered(row)).collect();
+    if open.is_empty() {
+        return Node::none();
+    }
+    let shares = open.iter().filter_map(|row| {
+        let share = match row.traffic {
+            Traffic::Tp => software.tp,
+            Traffic::Cp => software.cp,
+            Traffic::Ep => software.ep.unwrap_or(1.0),
+            Traffic::Dp | Traffic::Zero3 | Traffic::Pp => software.dp,
+        };
+        let shown = Scope::run().part(row.traffic.id()).says("overlap:share of the window", show_percent(share));
+        let traffic = Message::from(names(row.traffic, run).0);
+        (share < 1.0).then(|| t!("{traffic} {share}", traffic, share = shown))
+    });
+    let rows = Message::joined(", ", shares);
+    let why =
+        t!("With a ratio below 1 wire time stays uncovered where messages have no compute beside them, or more than \
+            their own pass has.");
+    let pairs = run.schedule.pairs_passes() && open.iter().any(|row| row.traffic == Traffic::Ep);
+    let alone = pairs.then(|| t!("Messages of experts have none in passes that run in no pair."));
+    let covers = (!rows.is_empty()).then(|| t!("Of that compute at most this share covers messages: {rows}.", rows));
+    muted(Message::joined(" ", [Some(why), alone, covers].into_iter().flatten()))
+}
+
 /// Whose time the exposed column is, and whose the others are.
 fn average(evaluation: &Evaluation) -> Node {
     let exposed = evaluation.report.step.exposed_comm_s;
-    let notes = t!(
-        "Exposed is of the average rank, as the step counts it, and after the last pass of the slowest rank: wire time \
-            that no compute covers, and time by which covered messages slow compute. The other columns are of the \
-            busiest rank. In all:"
-    );
+    let notes = if evaluation.loads.len() == 1 {
+        t!("Exposed: wire time that no compute covers, and time by which covered messages slow compute. In all:")
+    } else {
+        t!(
+            "Exposed is of the average rank, as the step counts it, and after the last pass of the slowest rank: wire \
+                time that no compute covers, and time by which covered messages slow compute; the wire time of those \
+                ranks stands below it where it is another. The other columns are of pipeline rank {rank}, the \
+                busiest. In all:",
+            rank = evaluation.busiest
+        )
+    };
     let shown = inline(verbatim(show_seconds(exposed))).reports("step.exposed_comm_s", &Scope::run());
     let open = ask("link", Figure::Exposed, &[shown]);
     el("p", &[("class", "muted")], &[inline(&notes), text(" "), open])
@@ -132,17 +174,28 @@ pub fn exposed(report: &Report, traffic: Traffic) -> Option<(Seconds, Option<Tra
     Some((time, other))
 }
 
+/// The place of `traffic` among the parallelisms of a step; none of sends between stages.
+const fn place(traffic: Traffic) -> Option<usize> {
+    match traffic {
+        Traffic::Tp => Some(0),
+        Traffic::Cp => Some(1),
+        Traffic::Ep => Some(2),
+        Traffic::Dp | Traffic::Zero3 => Some(3),
+        Traffic::Pp => None,
+    }
+}
+
+/// Wire time of the messages that [`exposed`] is of, and that of the rows it is counted with on the busiest rank.
+fn wires(report: &Report, traffic: Traffic) -> Option<[Seconds; 2]> {
+    let own = place(traffic)?;
+    let rows = report.overlap.iter().filter(|row| place(row.traffic) == Some(own));
+    Some([report.step.wires_s[own], rows.map(|row| row.comm_s).sum()])
+}
+
 /// The two parts of `exposed`, what the traffic makes the step longer by: wire time that no compute covers, and time by
 /// which covered messages slow compute. None where the second is no hundredth of it.
 fn parts(report: &Report, traffic: Traffic, exposed: Seconds) -> Option<[Seconds; 2]> {
-    let [tp, cp, ep, dp] = report.step.slowed_by_s;
-    let slow = match traffic {
-        Traffic::Tp => tp,
-        Traffic::Cp => cp,
-        Traffic::Ep => ep,
-        Traffic::Dp | Traffic::Zero3 => dp,
-        Traffic::Pp => return None,
-    };
+    let slow = report.step.slowed_by_s[place(traffic)?];
     let open = Seconds((exposed - slow).0.max(0.0));
     (slow.0 > 0.01 * exposed.0).then_some([open, Seconds((exposed - open).0)])
 }
@@ -241,7 +294,12 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
                 let slow = part.says("overlap:slows_s", show_seconds(slow));
                 aside(t!("{open} uncovered + {slow} that slow compute", open, slow))
             });
-            std::iter::once(whole).chain(other).chain(parts).collect()
+            let shown = wires(report, row.traffic).map(|wires| wires.map(show_seconds));
+            let sent = shown.filter(|[own, of_rows]| own != of_rows).map(|[own, _]| {
+                let part = Scope::run().part(part_name(row.traffic));
+                aside(t!("of {wire} on the wire", wire = part.says("overlap:wire_s", own)))
+            });
+            std::iter::once(whole).chain(other).chain(sent).chain(parts).collect()
         }
     };
     let of_row = |shown: String, field: &'static str| inline(verbatim(shown)).reports(field, &scope);
@@ -273,7 +331,7 @@ fn ratio(row: &OverlapRow, scope: &Scope) -> Node {
     let figure = inline(verbatim(significant(ratio, 3)));
     // Less than the compute beside it, and yet not hidden: the rest has no compute of its own.
     let open = row.not_hidden_s.0 / row.comm_s.0;
-    let whole = if ratio < 1.0 && open > 0.01 && row.traffic != Traffic::Pp {
+    let whole = if is_uncovered(row) {
         let words = t!(
             "on the busiest rank {open} of the wire time is uncovered",
             open = scope.says("overlap:uncovered share", show_percent(open))
