@@ -1,5 +1,5 @@
-//! Memory and time that each choice of a fine-tuning run saves: the steps of a staircase from full fine-tuning in bf16
-//! with Adam to the run, one changed setting a step.
+//! Memory and time that each choice of a fine-tuning run saves: the steps of a staircase from full fine-tuning with
+//! Adam to the run, one changed setting a step.
 
 use super::fit::Set;
 use crate::memory::{StageMemory, Verdict};
@@ -109,7 +109,7 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
 
 /// Full fine-tuning of the model of `run` on its GPUs: all weights trained, with fp32 states of Adam, in bf16 or in the
 /// precision of `run` if that takes more bytes a parameter; nothing recomputed or offloaded; at most ZeRO-1.
-fn full(run: &Run) -> Run {
+pub fn full(run: &Run) -> Run {
     let default = Run::default();
     let mut full = Run {
         optimizer: Optimizer::Adam,

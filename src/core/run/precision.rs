@@ -1,6 +1,6 @@
 //! Precision policies: how many bytes a parameter takes as weight, gradient and optimizer state.
 
-use super::based::{Based, Preset};
+use super::based::{Based, Preset, title};
 use super::choices::Optimizer;
 use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, PrecisionRecipe, ROWWISE};
 use crate::cluster::Gpu;
@@ -9,6 +9,7 @@ use crate::explain::symbols::{LINEARS, QUANTISED, WEIGHT};
 use crate::field::Steps::By;
 use crate::field::{Choice, MissingParts, shape, training};
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE, ZERO};
 
 /// Formats of the passes.
@@ -92,6 +93,11 @@ impl Based<PrecisionParts> {
     /// The policy's quantisation of linears.
     pub fn recipe(&self) -> Option<&'static PrecisionRecipe> {
         self.named().and_then(|policy| policy.bytes.recipe)
+    }
+
+    /// Its name on the page.
+    pub fn title(&self) -> Message {
+        title(self.policy().map(|policy| policy.label), "own precision", self.is_changed())
     }
 
     /// Id and label of the policy, if one is named.

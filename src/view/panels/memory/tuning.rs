@@ -5,7 +5,7 @@ use super::{mini, verdict};
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::fit::{called, words};
-use shardscope_core::advice::staircase::{Stair, staircase};
+use shardscope_core::advice::staircase::{Stair, full, staircase};
 use shardscope_core::memory::StageMemory;
 use shardscope_core::memory::host::HostMemory;
 use shardscope_core::report::{Memory, OffloadStep};
@@ -20,7 +20,7 @@ pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     Node::from_iter([
         phases(memory, unit),
         offloaded(run, memory.host.as_ref(), report.offload.as_ref(), unit),
-        stairs(&staircase(run), unit),
+        stairs(run, unit),
     ])
 }
 
@@ -127,8 +127,9 @@ fn offloaded(run: &Run, host: Option<&HostMemory>, step: Option<&OffloadStep>, u
     section("Offloading", table, note)
 }
 
-/// From full fine-tuning to the run, a row a change.
-fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
+/// From full fine-tuning to `run`, a row a change.
+fn stairs(run: &Run, unit: MemoryUnit) -> Node {
+    let stairs = staircase(run);
     let Some(first) = stairs.first() else {
         return Node::none();
     };
@@ -149,7 +150,11 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
             Message::joined(" ", [name, t!("as the software does")])
         }
         Some(_) => words(&stair.set[..1]),
-        None => t!("full fine-tuning, bf16 and Adam"),
+        None => {
+            let full = full(run);
+            let optimizer = full.optimizer.choice().label;
+            t!("full fine-tuning with {optimizer}: {precision}", optimizer, precision = full.precision.title())
+        }
     };
     let table = Rows::of(stairs.iter().enumerate())
         .column("change", |(_, stair)| name(stair))
@@ -175,5 +180,30 @@ pub(super) fn change(share: f64) -> Message {
         verbatim(format!("+{}", show_percent(share)))
     } else {
         verbatim(format!("−{}", show_percent(-share)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardscope_core::run::Based;
+
+    /// The first row has the precision that it is computed with: one of the run's bytes a parameter or more, in the
+    /// words of the form. fp16 on a V100, which has no bf16, and QLoRA, which begins at bf16.
+    #[test]
+    fn the_first_stair_is_named_by_its_own_precision() {
+        let fp16 = [("gpu", "v100-sxm2-16gb"), ("model", "gpt-2-xl"), ("precision", "fp16"), ("zero", "2")];
+        let adapted = [("gpu", "h100-sxm-80gb"), ("model", "llama-3.1-8b"), ("adapter.method", "qlora")];
+        for (set, precision) in [(&fp16[..], "fp16"), (&adapted[..], "")] {
+            let small = [("gpus", "8"), ("tp", "1"), ("pp", "1"), ("seq_len", "1024"), ("global_batch", "64")];
+            let run = [&small[..], &[("stack", "deepspeed")], set].concat();
+            let run = Run::default().with_texts(&run).unwrap();
+            let begins = full(&run);
+            let html = stairs(&run, MemoryUnit::Gib).to_html();
+            let label = begins.precision.policy().unwrap().label;
+            assert!(html.contains(&format!("full fine-tuning with Adam: {label}")), "{html}");
+            assert!(begins.optimizer.id() == "adam" && label.contains(precision), "{label}");
+            assert_eq!(label.contains("bf16"), begins.precision != Based::preset("fp16"), "{label}");
+        }
     }
 }
