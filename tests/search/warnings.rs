@@ -3,12 +3,15 @@
 use crate::common::random::{Random, random_run};
 use crate::common::table;
 use shardscope::core::advice::answer;
+use shardscope::core::field::Slot;
 use shardscope::core::report::{Report, SplitOrigin, evaluate};
 use shardscope::core::run::presets::{PUBLISHED, STACKS};
+use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{Run, Value};
 use shardscope::core::search::can_run;
 use shardscope::core::traffic::Traffic;
 use shardscope::io::link::decode;
+use std::collections::BTreeSet;
 
 fn report(json: &str) -> Report {
     let value: Value = serde_json::from_str(json).unwrap();
@@ -209,4 +212,53 @@ fn a_run_that_its_software_does_not_run_has_a_warning() {
     }
     assert!(unable > 300, "{unable}");
     assert!(silent.is_empty(), "{} of {unable}: {:.2000}", silent.len(), silent.join("\n"));
+}
+
+/// No sentence has the id of a choice whose name on the page differs. Ids that are plain words ("full", "ring") are in
+/// sentences as words, and settings that a link writes ("zero=1") are quoted as they are.
+#[test]
+fn no_message_has_the_id_of_a_choice_in_place_of_its_name() {
+    let options = FIELDS.iter().flat_map(|field| match &field.slot {
+        Slot::Choice { options, .. } | Slot::Set { options, .. } => options(),
+        _ => Vec::new(),
+    });
+    let is_word = |id: &str| id.chars().all(|c| c.is_ascii_lowercase());
+    let ids: BTreeSet<&str> = options
+        .filter(|option| !is_word(option.id) && !option.label.to_lowercase().contains(&option.id.to_lowercase()))
+        .map(|option| option.id)
+        .collect();
+    assert!(ids.len() > 100, "{ids:?}");
+    let all = |key: &str| match &field(key).unwrap().slot {
+        Slot::Choice { options, .. } => options().into_iter().map(|option| option.id).collect::<Vec<_>>(),
+        _ => Vec::new(),
+    };
+    let [stacks, gpus, precisions] = ["stack", "gpu", "precision"].map(all);
+    let kernels = ["", "flash-2", "flash-3", "flash-4", "cudnn"];
+    let mut random = Random::new(81);
+    let (mut said, mut found) = (0, BTreeSet::new());
+    for _ in 0..1500 {
+        let run = random_run(&mut random);
+        let mut set = vec![("gpu", random.one(&gpus)), ("precision", random.one(&precisions))];
+        if !random.once_in(3) {
+            set.push(("stack", random.one(&stacks)));
+        }
+        let kernel = random.one(&kernels);
+        if random.once_in(4) && !kernel.is_empty() {
+            set.push(("stack.attention", kernel));
+        }
+        let Some(run) = run.with_texts(&set) else { continue };
+        let issues = match evaluate(&run) {
+            Ok(evaluation) => evaluation.warnings().to_vec(),
+            Err(issues) => issues,
+        };
+        for issue in issues {
+            said += 1;
+            let words = issue.message.to_string();
+            let tokens = words.split(|c: char| c.is_whitespace() || "():,;\"".contains(c));
+            let raw = tokens.map(|token| token.trim_end_matches('.')).filter(|token| ids.contains(token));
+            found.extend(raw.map(|id| format!("{id}: {words}")));
+        }
+    }
+    assert!(said > 1500, "{said}");
+    assert!(found.is_empty(), "{found:#?}");
 }

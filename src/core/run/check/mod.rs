@@ -18,7 +18,8 @@ pub use schedule::MAX_STAGES;
 
 use super::layout::{Layout, Zero, divisors};
 use super::precision::{Format, Precision};
-use super::presets::{GpuFamily, STACKS};
+use super::presets::{GpuFamily, STACKS, gpu};
+use super::stack::StackParts;
 use super::{Based, Run};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
@@ -118,7 +119,7 @@ impl Check<'_> {
                     what you use",
                 default = verbatim(STACKS[0].choice.label),
                 gpu = gpu.title(),
-                newer = verbatim(newer)
+                newer = verbatim(Based::<StackParts>::preset(newer).preset_row().choice.label)
             );
             self.doubt("stack", message, newer);
         }
@@ -157,10 +158,11 @@ impl Check<'_> {
         if let (true, Some(fitted), Some(own)) = (is_used, fitted, own)
             && fitted != own
         {
+            let label = |id: &str| verbatim(gpu(id).map_or_else(|| id.to_owned(), |row| row.choice.label.to_owned()));
             let message = t!(
                 "the profile was fitted on {fitted}: what it says of kernels, links and network need not hold on {own}",
-                fitted = verbatim(fitted),
-                own
+                fitted = label(fitted),
+                own = label(own)
             );
             self.warnings.push(Issue::warning("profile.gpu", message));
         }

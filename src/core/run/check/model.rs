@@ -282,13 +282,14 @@ impl Check<'_> {
         };
         let fused = kernel != AttentionKernel::Eager;
         if kernel == AttentionKernel::Flash3 && gpu.fp8.0 <= gpu.bf16.0 {
-            let message = t!("FlashAttention-3 is written for Hopper; this GPU runs flash-2");
+            let message = t!("FlashAttention-3 is written for Hopper; this GPU runs FlashAttention-2");
             self.refuse("stack.attention", message, "flash-2");
         } else if kernel == AttentionKernel::Flash4 && !self.run.gpu.family().is_some_and(GpuFamily::is_blackwell) {
-            let message = t!("FlashAttention-4 is written for Blackwell of data centers; this GPU runs flash-2");
+            let message =
+                t!("FlashAttention-4 is written for Blackwell of data centers; this GPU runs FlashAttention-2");
             self.refuse("stack.attention", message, "flash-2");
         } else if kernel == AttentionKernel::Aiter && !self.run.gpu.family().is_some_and(GpuFamily::is_amd) {
-            let message = t!("AITER's kernels are written for AMD's GPUs; this GPU runs flash-2");
+            let message = t!("AITER's kernels are written for AMD's GPUs; this GPU runs FlashAttention-2");
             self.refuse("stack.attention", message, "flash-2");
         } else if self.run.flash_attention.is_some_and(|on| on != fused) {
             let message =
