@@ -1,9 +1,10 @@
 //! Assumptions of published methods, so that a Run outside them gets a warning that names the settings ignored.
 
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::model::{Biases, Norm};
 use crate::run::registry::field;
-use crate::run::{CrossEntropy, Objective, Recompute, Scenario, Schedule};
+use crate::run::{CrossEntropy, Method, Objective, OneOf, Recompute, Scenario, Schedule};
 use crate::t;
 
 /// Something a method assumes about a Run.
@@ -144,8 +145,9 @@ pub(crate) const PLAYBOOK_METHOD: &[Assumption] =
         matches!(s.run.recompute, Recompute::None | Recompute::Selective | Recompute::Full)
     })];
 
-/// One warning for every field that the method named `method` ignores.
+/// One warning for every field that the method with the id `method` ignores.
 pub fn ignored(scenario: &Scenario, method: &'static str, lists: &[&[Assumption]]) -> Vec<Issue> {
+    let named = Method::from_id(method).map_or(method, |method| method.choice().label);
     lists
         .iter()
         .copied()
@@ -156,7 +158,7 @@ pub fn ignored(scenario: &Scenario, method: &'static str, lists: &[&[Assumption]
                 assumption.field,
                 t!(
                     "the memory method {method} assumes {assumed} and ignores this",
-                    method,
+                    method = Message::plain(named),
                     assumed = assumption.assumed
                 ),
             )
