@@ -341,7 +341,9 @@ mod tests {
             let other = evaluate(&run.with_texts(&fix.set).unwrap()).unwrap();
             let best = of(&run).of(SplitOrigin::Best).unwrap().layers.clone();
             assert_eq!(other.scenario.stage_layers, best);
-            assert!(other.report.warnings.iter().all(|issue| issue.field != "stage_layers"));
+            // A head that takes longer than all others may leave no better one.
+            let mut left = other.report.warnings.iter().filter(|issue| issue.field == "stage_layers");
+            assert!(left.all(|issue| issue.fix.is_none()));
             mended += 1;
         }
         assert!(mended > 0);
