@@ -6,7 +6,7 @@ use crate::sums::time_of;
 use shardscope::core::cluster::GroupKind;
 use shardscope::core::report::{DrawnPass, Evaluation, PassParts, evaluate, microbatch_waits};
 use shardscope::core::run::Run;
-use shardscope::core::run::presets::PUBLISHED;
+use shardscope::core::run::presets::{PUBLISHED, PublishedRun};
 use shardscope::core::traffic::Traffic;
 use shardscope::core::units::{MemoryUnit, show_seconds};
 use shardscope::io::link::decode;
@@ -28,7 +28,7 @@ fn evaluations() -> Vec<Evaluation> {
     let mut random = Random::new(35);
     let random = (0..400).map(|_| random_run(&mut random));
     let named = [GPT_3, KIMI].map(|link| decode(link).run);
-    let runs = named.into_iter().chain(PUBLISHED.iter().map(|published| published.run())).chain(random);
+    let runs = named.into_iter().chain(PUBLISHED.iter().map(PublishedRun::run)).chain(random);
     let evaluated = runs.filter_map(|run: Run| evaluate(&run).ok());
     evaluated.filter(|evaluation| !evaluation.report.overlap.is_empty()).collect()
 }
