@@ -406,7 +406,83 @@ mod tests {
         assert!(!html.contains("Another kind"), "{html}");
     }
 
-    /// What people type for a question, and the view, the panel or the figure that has its answer.
+    /// What people type for a question, and what opens the view, the panel or the figure that has its answer.
+    const ASKED: [(&str, &str); 45] = [
+        ("largest model", "search models"),
+        ("What is the largest model", "search models"),
+        ("8 H100", "apply gpus=8&gpu=h100-sxm-80gb"),
+        ("2048 H800", "apply gpus=2048&gpu=h800-sxm-80gb"),
+        (
+            "70B QLoRA 1x L40S",
+            "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s\
+                &stack=hf-trainer&seq_len=512&global_batch=16",
+        ),
+        (
+            "70B QLoRA 1x L40S, 8k tokens, batch 256, Megatron-LM 2024",
+            "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s&seq_len=8k&global_batch=256\
+                &stack=megatron-2024",
+        ),
+        (
+            "DeepSeek-V3 2048 H800 DualPipe",
+            "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3\
+                &precision=deepseek-fp8&precision.grads=0&fp8_activations=true&seq_len=4096&global_batch=15360",
+        ),
+        ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
+        ("300B tokens", "name tokens_total=300b"),
+        ("batch 2048", "apply global_batch=2048"),
+        ("Global batch 2048", "apply global_batch=2048"),
+        ("global batch size = 2,048", "apply global_batch=2048"),
+        ("tp 4", "apply tp=4"),
+        ("zero 3", "apply zero=3"),
+        ("seq 32k", "apply seq_len=32k"),
+        ("sequence length 32768", "apply seq_len=32768"),
+        ("micro batch 2", "apply micro_batch=2"),
+        ("mbs 2", "apply micro_batch=2"),
+        (
+            "QLoRA 70B on one 48 GB card",
+            "name adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s\
+                &stack=hf-trainer&seq_len=512&global_batch=16",
+        ),
+        (
+            "largest LoRA on 1 RTX 4090",
+            "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
+        ),
+        (
+            "largest model with LoRA on 1 RTX 4090",
+            "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
+        ),
+        ("largest model to fine-tune fully on 8 H100", "search models gpus=8&gpu=h100-sxm-80gb"),
+        (
+            "largest model with LoRA on 24 GB",
+            "search models adapter.method=lora&gpu=rtx-4090&gpus=1&stack=hf-trainer&seq_len=512&global_batch=16",
+        ),
+        (
+            "cheapest way to train 7B on 300B tokens on H100, A100 or H200",
+            "costs model=llama-2-7b&tokens_total=300b&gpu=h100-sxm-80gb",
+        ),
+        ("best layout 405B on 2048 H100", "name model=llama-3.1-405b&gpus=2048&gpu=h100-sxm-80gb"),
+        ("fastest parallelism for 405B on 2,048 H100", "name model=llama-3.1-405b&gpus=2048&gpu=h100-sxm-80gb"),
+        ("cheapest way to train 7B on 300 B tokens", "costs model=llama-2-7b&tokens_total=300b"),
+        ("full fine-tuning of 8B on 8 H100", "name model=llama-3.1-8b&gpus=8&gpu=h100-sxm-80gb"),
+        ("Qwen2-VL-72B 64 H20 uneven pipeline", "splits model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
+        ("uneven pipeline 16 H100", "splits gpus=16&gpu=h100-sxm-80gb"),
+        ("uneven stages", "splits "),
+        ("cheapest", "tab costs"),
+        ("cheapest way to train", "tab costs"),
+        ("fewest GPUs", "show whole"),
+        ("how many GPUs", "show whole"),
+        ("out of memory", "show diagnose"),
+        ("CUDA out of memory", "show diagnose"),
+        ("OOM", "tab memory"),
+        ("MFU", "explain mfu"),
+        ("low mfu", "show diagnose"),
+        ("bubble", "explain bubble"),
+        ("pipeline bubbles", "show schedules"),
+        ("fastest layout", "tab layouts"),
+        ("exposed communication", "tab overlap"),
+        ("how long does it take", "show whole"),
+    ];
+
     #[test]
     fn a_question_leads_to_what_answers_it() {
         let run = Run::default();
@@ -414,81 +490,7 @@ mod tests {
             let view = answers(&run, typed, str::to_owned);
             view.actions().into_iter().map(Action::name).collect::<Vec<_>>()
         };
-        for (typed, action) in [
-            ("largest model", "search models"),
-            ("What is the largest model", "search models"),
-            ("8 H100", "apply gpus=8&gpu=h100-sxm-80gb"),
-            ("2048 H800", "apply gpus=2048&gpu=h800-sxm-80gb"),
-            (
-                "70B QLoRA 1x L40S",
-                "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s\
-                    &stack=hf-trainer&seq_len=512&global_batch=16",
-            ),
-            (
-                "70B QLoRA 1x L40S, 8k tokens, batch 256, Megatron-LM 2024",
-                "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s&seq_len=8k&global_batch=256\
-                    &stack=megatron-2024",
-            ),
-            (
-                "DeepSeek-V3 2048 H800 DualPipe",
-                "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3\
-                    &precision=deepseek-fp8&precision.grads=0&fp8_activations=true&seq_len=4096&global_batch=15360",
-            ),
-            ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
-            ("300B tokens", "name tokens_total=300b"),
-            ("batch 2048", "apply global_batch=2048"),
-            ("Global batch 2048", "apply global_batch=2048"),
-            ("global batch size = 2,048", "apply global_batch=2048"),
-            ("tp 4", "apply tp=4"),
-            ("zero 3", "apply zero=3"),
-            ("seq 32k", "apply seq_len=32k"),
-            ("sequence length 32768", "apply seq_len=32768"),
-            ("micro batch 2", "apply micro_batch=2"),
-            ("mbs 2", "apply micro_batch=2"),
-            (
-                "QLoRA 70B on one 48 GB card",
-                "name adapter.method=qlora&model=llama-3.1-70b&gpus=1&gpu=l40s\
-                    &stack=hf-trainer&seq_len=512&global_batch=16",
-            ),
-            (
-                "largest LoRA on 1 RTX 4090",
-                "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
-            ),
-            (
-                "largest model with LoRA on 1 RTX 4090",
-                "search models adapter.method=lora&gpus=1&gpu=rtx-4090&stack=hf-trainer&seq_len=512&global_batch=16",
-            ),
-            ("largest model to fine-tune fully on 8 H100", "search models gpus=8&gpu=h100-sxm-80gb"),
-            (
-                "largest model with LoRA on 24 GB",
-                "search models adapter.method=lora&gpu=rtx-4090&gpus=1&stack=hf-trainer&seq_len=512&global_batch=16",
-            ),
-            (
-                "cheapest way to train 7B on 300B tokens on H100, A100 or H200",
-                "costs model=llama-2-7b&tokens_total=300b&gpu=h100-sxm-80gb",
-            ),
-            ("best layout 405B on 2048 H100", "name model=llama-3.1-405b&gpus=2048&gpu=h100-sxm-80gb"),
-            ("fastest parallelism for 405B on 2,048 H100", "name model=llama-3.1-405b&gpus=2048&gpu=h100-sxm-80gb"),
-            ("cheapest way to train 7B on 300 B tokens", "costs model=llama-2-7b&tokens_total=300b"),
-            ("full fine-tuning of 8B on 8 H100", "name model=llama-3.1-8b&gpus=8&gpu=h100-sxm-80gb"),
-            ("Qwen2-VL-72B 64 H20 uneven pipeline", "splits model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
-            ("uneven pipeline 16 H100", "splits gpus=16&gpu=h100-sxm-80gb"),
-            ("uneven stages", "splits "),
-            ("cheapest", "tab costs"),
-            ("cheapest way to train", "tab costs"),
-            ("fewest GPUs", "show whole"),
-            ("how many GPUs", "show whole"),
-            ("out of memory", "show diagnose"),
-            ("CUDA out of memory", "show diagnose"),
-            ("OOM", "tab memory"),
-            ("MFU", "explain mfu"),
-            ("low mfu", "show diagnose"),
-            ("bubble", "explain bubble"),
-            ("pipeline bubbles", "show schedules"),
-            ("fastest layout", "tab layouts"),
-            ("exposed communication", "tab overlap"),
-            ("how long does it take", "show whole"),
-        ] {
+        for (typed, action) in ASKED {
             let found = opened(typed);
             assert!(found.iter().any(|one| one == action), "{typed}: {found:?}");
         }
