@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// NCCL's rings leave a node over the card of each member there: as many as the rails that its ranks are on. Overlap
+    /// NCCL's rings leave a node over the card of each member there: as many as its ranks have rails. Overlap
     /// and the table of groups say the same of gradients, and of those of routed experts, which go round more ranks.
     #[test]
     fn gradients_have_as_many_cards_as_rails() {
@@ -322,8 +322,8 @@ mod tests {
             ("llama-3.1-8b", 1, 4, 1, 64),
         ] {
             let model = Based::preset(model);
-            let run =
-                Run { model, tp, cp, ep, etp: 1, pp: 1, gpus, seq_len: 131_072, global_batch: gpus, ..Run::default() };
+            let sizes = Run { tp, cp, ep, etp: 1, pp: 1, gpus, ..Run::default() };
+            let run = Run { model, seq_len: 131_072, global_batch: gpus, ..sizes };
             let evaluation = evaluation(&run);
             let html = tables(&evaluation, 0, &wires(&evaluation), MemoryUnit::Gib).to_html();
             let overlap = crate::panels::overlap::rows(&evaluation, None, MemoryUnit::Gib).to_html();

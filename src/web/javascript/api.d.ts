@@ -340,7 +340,7 @@ export interface Diagnosis {
   causes: Cause[];
   /** what to do about each part of the predicted step, the longest first; empty where no whole step is compared */
   remedies: Remedy[];
-  /** share of the difference, without what the profiler costs where a log tells it, that the causes sum to; at most 1 */
+  /** share of the difference that the causes sum to, at most 1; what a log says that a profiler costs is no part */
   explained: number | null;
   ranks: { ranks: { rank: number; wire_s: number; waiting_s: number; makes_wait_s: number; compute_s?: number;
     offset_ns: number | null }[]; calls: number; late: number | null; workers?: number; slow?: number;
