@@ -1,6 +1,6 @@
 //! Precision policies: how many bytes a parameter takes as weight, gradient and optimizer state.
 
-use super::based::{Based, Preset, title};
+use super::based::{Based, Preset};
 use super::choices::Optimizer;
 use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, PrecisionRecipe, ROWWISE};
 use crate::cluster::Gpu;
@@ -11,6 +11,7 @@ use crate::field::{Choice, MissingParts, shape, training};
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE, ZERO};
+use crate::t;
 
 /// Formats of the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +98,11 @@ impl Based<PrecisionParts> {
 
     /// Its name on the page.
     pub fn title(&self) -> Message {
-        title(self.policy().map(|policy| policy.label), "own precision", self.is_changed())
+        match self.policy().map(|policy| Message::plain(policy.label)) {
+            Some(name) if self.is_changed() => t!("{name}, modified", name),
+            Some(name) => name,
+            None => Message::plain("own precision"),
+        }
     }
 
     /// Id and label of the policy, if one is named.
