@@ -216,7 +216,7 @@ mod tests {
     }
 
     /// `CHANGELOG.md` of Megatron-LM, 0.4: context parallelism, experts of GPT. Its `arguments.py` has
-    /// `--overlap-moe-expert-parallel-comm` since 2025, with a pipeline and without. Primus is built on ROCm.
+    /// `--overlap-moe-expert-parallel-comm` since 2025, with a pipeline and without. Primus is built on `ROCm`.
     #[test]
     fn an_early_release_and_other_gpus_run_less() {
         let can = |stack: &str, set: &[(&str, &str)]| {

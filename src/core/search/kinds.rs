@@ -123,7 +123,7 @@ mod tests {
         assert!(all(&priced).iter().any(|(at, found)| *at == place && found.is_none()));
     }
 
-    /// Primus is built on ROCm: it trains on no GPU of NVIDIA.
+    /// Primus is built on `ROCm`: it trains on no GPU of NVIDIA.
     #[test]
     fn software_of_one_maker_has_no_layout_on_the_gpus_of_another() {
         let set =
