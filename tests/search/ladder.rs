@@ -345,7 +345,10 @@ fn no_smaller_number_of_gpus_works() {
 #[test]
 fn every_software_gets_a_layout_that_it_can_run() {
     for row in STACKS {
-        let choice = chosen(&run_with(&[("stack", row.choice.id), ("gpus", "16"), ("global_batch", "64")]));
+        // Of GPUs that it trains on.
+        let gpu = if row.on_amd { "mi300x" } else { "h100-sxm-80gb" };
+        let run = run_with(&[("stack", row.choice.id), ("gpu", gpu), ("gpus", "16"), ("global_batch", "64")]);
+        let choice = chosen(&run);
         assert!(can_run(&choice.run), "{}", row.choice.id);
         let able = row.trainer.abilities();
         assert!(able.pipeline || choice.run.pp == 1, "{}", row.choice.id);

@@ -176,8 +176,8 @@ pub fn why_unable(run: &Run) -> Option<Message> {
     })
 }
 
-/// True if the software of `run` can run experts' messages of one micro-batch beside another on one stage: a layout that
-/// is listed under 1F1B alone.
+/// True if the software of `run` can run experts' messages of one micro-batch beside another on one stage: a layout
+/// that is listed under 1F1B alone.
 pub fn overlaps_on_one_stage(run: &Run) -> bool {
     let stack = run.stack.preset_row();
     run.model.resolve().is_ok_and(|model| model.moe.is_some()) && SCHEDULES.iter().any(|row| overlaps(row, stack))

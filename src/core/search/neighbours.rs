@@ -297,8 +297,8 @@ mod tests {
         assert!(without > 0, "every chosen layout recomputes");
     }
 
-    /// DeepSeek-V3 on 2,048 H800 as it was published, which recomputes modules: no neighbour that fits is faster than the
-    /// first of the list that fits, which the choice of a layout finds too.
+    /// DeepSeek-V3 on 2,048 H800 as it was published, which recomputes modules: no neighbour that fits is faster than
+    /// the first of the list that fits, which the choice of a layout finds too.
     #[test]
     fn no_neighbour_of_a_published_run_is_faster_than_the_list() {
         use crate::search::ladder::{Ladder, LadderEnd};

@@ -362,8 +362,8 @@ mod tests {
         assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
     }
 
-    /// Preferences, rewards, labels and a teacher's logits are learnt by a model that was pretrained (TRL's trainers are
-    /// all "post-training"), on any number of GPUs.
+    /// Preferences, rewards, labels and a teacher's logits are learnt by a model that was pretrained (TRL's trainers
+    /// are all "post-training"), on any number of GPUs.
     #[test]
     fn objectives_after_pretraining_assume_the_tokens_of_a_fine_tuning() {
         let run =

@@ -176,7 +176,7 @@ impl Page {
         self.shown.with(|shown| shown.answer.as_ref().map(view)).unwrap_or_default()
     }
 
-    /// A `div` of that class which says that the run does not fit or is not run by its software, where that is so.
+    /// An element of `class` which says that the run does not fit or is not run by its software, where that is so.
     fn only_if(self, class: &'static str) -> AnyView {
         nodes(class, move || self.view(|(evaluation, _)| only_if(evaluation, self.state.view.unit.get())))
     }

@@ -203,7 +203,8 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
 /// What the list leaves out that the schedules of the same run have.
 fn left_out(view: &PlanView) -> Option<Message> {
     overlaps_on_one_stage(&view.query.run).then(|| {
-        t!("Left out: layouts with PP 1 that overlap two micro-batches, which the Schedules tab has as 1F1B with overlap.")
+        t!("Left out: layouts with PP 1 that overlap two micro-batches, which the Schedules tab has as 1F1B with \
+                overlap.")
     })
 }
 
@@ -468,8 +469,8 @@ mod tests {
         assert_eq!(chosen_row(&rows(&[&even, &uneven])), None);
     }
 
-    /// 80 layers on 32 stages: one layer fewer beside the head, or beside the embedding too, reads the same in few words,
-    /// and the rows go on with the layers. What differs already says no more.
+    /// 80 layers on 32 stages: one layer fewer beside the head, or beside the embedding too, reads the same in few
+    /// words, and the rows go on with the layers. What differs already says no more.
     #[test]
     fn rows_of_one_name_go_on_with_what_they_differ_in() {
         let set = [("model", "llama-3.1-70b"), ("gpus", "256"), ("tp", "1"), ("pp", "8"), ("virtual_stages", "4")];

@@ -323,8 +323,8 @@ fn a_run_that_was_published_is_a_press_away() {
     assert!(as_published(&Run { gpus: 1024, ..alike }, &[]) == Node::none());
 }
 
-/// Of DeepSeek-V3 on 2,048 H800 the run that was published may run out. Where it takes less time than the layout that is
-/// chosen, cards, title of the pill and layouts all say so, by the two reports' own times, and that it ran, and the
+/// Of DeepSeek-V3 on 2,048 H800 the run that was published may run out. Where it takes less time than the layout that
+/// is chosen, cards, title of the pill and layouts all say so, by the two reports' own times, and that it ran, and the
 /// published run says what choosing costs it; where it does not, none says so.
 #[test]
 fn a_faster_layout_that_may_run_out_is_said_wherever_none_is_said_to_be_faster() {
@@ -402,7 +402,7 @@ fn every_change_has_a_title() {
     let both = change_name(&Run { tp: 8, ..other.clone() }, &own).to_string();
     assert_eq!(both, format!("TP 8 instead of 2, {title}"));
     let modules = own.with_texts(&[("recompute.modules", "mlp".to_owned())]).unwrap();
-    assert_eq!(change_name(&modules, &own).to_string(), "Recomputed modules: mlp");
+    assert_eq!(change_name(&modules, &own).to_string(), "Recomputed modules: MLP");
     // What the press sets of the host is said before it.
     let said = assumed_host(&own, &other, MemoryUnit::Gib).unwrap().to_string();
     assert!(said.contains("It assumes hosts of 192.0 GiB a node"), "{said}");
