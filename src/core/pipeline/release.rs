@@ -46,15 +46,21 @@ pub fn needed_release(run: &Run) -> Option<&'static str> {
     needed_by(run).map(|at| STAGES_SINCE[at])
 }
 
+/// True if a run of `stack` may be of Megatron Core's `release`: the software of a link or a request that names none is
+/// any release of Megatron-LM, so that it has all stages, and what they need is said beside them.
+fn may_be(stack: &Stack, release: u32) -> bool {
+    stack.choice == Run::default().stack.preset_row().choice || stack.is_core(release)
+}
+
 /// [`needed_release`] where no release that the software of `run` may be is as new.
 pub(crate) fn lacked_release(run: &Run) -> Option<&'static str> {
     let at = needed_by(run)?;
-    (!run.stack.preset_row().is_core(NUMBERS[at])).then_some(STAGES_SINCE[at])
+    (!may_be(run.stack.preset_row(), NUMBERS[at])).then_some(STAGES_SINCE[at])
 }
 
 /// True if a release that `stack` may be has `stages` of a model with so many `mtp_modules`, `chunks` a rank.
 pub(crate) fn has_stages(stack: &Stack, mtp_modules: u64, stages: &[u64], chunks: u64) -> bool {
-    needed(stack, mtp_modules, stages, chunks).is_none_or(|at| stack.is_core(NUMBERS[at]))
+    needed(stack, mtp_modules, stages, chunks).is_none_or(|at| may_be(stack, NUMBERS[at]))
 }
 
 #[cfg(test)]
@@ -81,7 +87,7 @@ mod tests {
     }
 
     /// A release runs no stages that came after it: Megatron-LM of 2021 had one number of layers for all, core 0.8 of
-    /// NeMo 24.07 too, and until core 0.9 the ranks between the ends had equally many.
+    /// `NeMo` 24.07 too. What links that name no software mean is no one release.
     #[test]
     fn a_release_has_no_stages_that_came_after_it() {
         let lacked = |stack: &str, stages: &str, v: &str| {
@@ -95,7 +101,7 @@ mod tests {
             let is_before = |core: &[&str]| core.contains(&stack);
             let ends = is_before(&["megatron-2021", "nemo-2024"]).then_some("0.9");
             assert_eq!(lacked(stack, "7,9,9,7", "1"), ends, "{stack}");
-            let each = is_before(&["megatron-2021", "nemo-2024", "megatron-2024"]).then_some("0.13 (2025)");
+            let each = is_before(&["megatron-2021", "nemo-2024"]).then_some("0.13 (2025)");
             assert_eq!(lacked(stack, "8,8,9,7", "1"), each, "{stack}");
         }
     }

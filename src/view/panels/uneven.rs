@@ -401,8 +401,7 @@ mod tests {
         // Where it may be equal the button does not call it a gain; the even split, which this run has, is named once.
         let html = uneven(&found, &"H20".into()).to_html();
         assert_eq!(html.contains("They may be equal"), html.contains("try this split"), "{html}");
-        // Megatron-LM's releases of 2024 do not give each stage its layers.
-        assert!(html.contains(" less time; the run would fit."), "{html}");
+        assert!(html.contains(" less time; the run fits."), "{html}");
         let is_hedged = html.contains("They may be equal");
         assert_ne!(html.contains("try this split"), html.contains("balance the layers"), "{html}");
         assert!(html.matches("8/8/8/8").count() < 2, "{html}");
