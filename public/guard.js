@@ -104,6 +104,11 @@ document.addEventListener('securitypolicyviolation', (violation) => {
     else say();
   }
 });
+// Once a newer build begins, no page of the older one stays, one that is still being loaded neither.
+try {
+  const { serviceWorker } = navigator;
+  if (build && top === self && serviceWorker.controller) serviceWorker.oncontrollerchange = () => location.reload();
+} catch { /* Where workers are refused there is no copy. */ }
 addEventListener('error', failed, true);
 addEventListener('unhandledrejection', failed);
 addEventListener('load', () => {

@@ -7,6 +7,4 @@ const offer = () => { notice.hidden = !(kept.waiting && serviceWorker.controller
 
 notice.querySelector('button').onclick = () => kept.waiting.postMessage('begin');
 kept.onupdatefound = () => { kept.installing.onstatechange = offer; };
-// Once the newer one begins, no page of the older one stays.
-if (serviceWorker.controller) serviceWorker.oncontrollerchange = () => location.reload();
 offer();
