@@ -1,6 +1,6 @@
 //! The release of Megatron Core that the layers of a pipeline's stages need.
 
-use crate::run::presets::{Peers, Stack, Trainer};
+use crate::run::presets::{Peers, STACKS, Stack, Trainer};
 use crate::run::{Run, even_split};
 
 /// Release of Megatron Core since which the layers of each stage are given one by one, and that since which those of
@@ -46,10 +46,10 @@ pub fn needed_release(run: &Run) -> Option<&'static str> {
     needed_by(run).map(|at| STAGES_SINCE[at])
 }
 
-/// True if a run of `stack` may be of Megatron Core's `release`: the software of a link or a request that names none is
-/// any release of Megatron-LM, so that it has all stages, and what they need is said beside them.
+/// True if a run of `stack` may be of Megatron Core's `release`. The first stack is what a link or a request without
+/// software means, so any release of Megatron-LM: it has all stages, and what they need is said beside them.
 fn may_be(stack: &Stack, release: u32) -> bool {
-    stack.choice == Run::default().stack.preset_row().choice || stack.is_core(release)
+    stack.choice == STACKS[0].choice || stack.is_core(release)
 }
 
 /// [`needed_release`] where no release that the software of `run` may be is as new.

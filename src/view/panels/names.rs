@@ -69,7 +69,7 @@ pub(super) const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static s
         Gain::Change => ("Smallest change that fits", "c-recompute"),
         Gain::Length => ("Longest sequence, this layout", "c-activations"),
         Gain::Adapter => ("An adapter that fits", "c-weight"),
-        Gain::Offload => ("Fits by the host's memory", "c-activations"),
+        Gain::Offload => ("Fits with the host's memory", "c-activations"),
         Gain::Fewest => ("Fewest GPUs", "c-weight"),
         Gain::Batch => ("Larger batch", "c-backward"),
         Gain::Time => ("Less time", "c-forward"),

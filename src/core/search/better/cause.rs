@@ -25,7 +25,7 @@ pub enum Gain {
     Fits,
     /// The smallest change that fits, for a Run that does not fit.
     Change,
-    /// The longest sequence that fits in the layout of a Run that is out of memory.
+    /// The longest sequence that fits in the layout of a Run that does not fit.
     Length,
     /// LoRA or `QLoRA` at a length that fits, for a Run that does not fit.
     Adapter,

@@ -6,6 +6,7 @@ use super::reasons::{assumed_host, relevant, set_together};
 use super::suggestion;
 use super::tight::{as_published, tight_sentence};
 use crate::panels::changes::changes;
+use crate::panels::chosen::{LayoutOrigin, Whose, chip};
 use crate::panels::names::{change_name, name, names};
 use crate::panels::waterfall::{main_loss, part_words};
 use crate::prelude::*;
@@ -16,6 +17,8 @@ use shardscope_core::run::Recompute;
 use shardscope_core::run::presets::PUBLISHED;
 use shardscope_core::run::{Algorithm, RlParts};
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
+use shardscope_core::search::ladder::{Ladder, LadderEnd, asked};
+use shardscope_core::search::session::{PlanQuery, PlanSession};
 use shardscope_core::search::{Figures, least_told};
 use shardscope_core::time::PartKind;
 
@@ -133,10 +136,8 @@ fn what_fits_and_what_is_tight_are_one_sentence() {
 #[test]
 fn a_card_of_adapters_asks_for_what_the_list_sets() {
     use crate::choose::choose;
-    use crate::panels::chosen::LayoutOrigin;
     use shardscope_core::run::Value;
     use shardscope_core::run::registry::field;
-    use shardscope_core::search::ladder::{Ladder, LadderEnd, asked};
 
     let set = [("gpu", "rtx-4090"), ("gpus", "4"), ("tp", "1"), ("pp", "1"), ("stack", "hf-trainer")];
     let base = Run::default().with_texts(&set.map(|(key, text)| (key, text.to_owned()))).unwrap();
@@ -323,43 +324,76 @@ fn a_run_that_was_published_is_a_press_away() {
     assert!(as_published(&Run { gpus: 1024, ..alike }, &[]) == Node::none());
 }
 
+/// The report of `run`, whose layout is that of `outcome` or a published one, with the cards, the pill and the panel of
+/// the layouts beside it.
+fn shown_of(run: &Run, outcome: &LadderEnd) -> (Report, String, String, String) {
+    let own = evaluate(run).unwrap();
+    let query = PlanQuery::improve(run);
+    let mut session = PlanSession::new(query.clone()).unwrap();
+    while !session.step(1_000_000) {}
+    let result = session.result(true);
+    let searched = SearchProgressShown::of(&result, &own);
+    let cards = suggestion(&own, &searched, MemoryUnit::Gib).to_html();
+    let peak = Some(own.report.memory.peak());
+    let tight = tight_sentence(&own, &searched, MemoryUnit::Gib);
+    let (gain, surer) = (searched.gain(&own), searched.surer(&own));
+    let origin = LayoutOrigin::of_loaded(run);
+    let origin = if origin == LayoutOrigin::Published { origin } else { LayoutOrigin::Chosen };
+    let outcome = (origin == LayoutOrigin::Chosen).then_some(outcome);
+    let pill = Whose { origin, waits: false, outcome, gain, surer, tight: tight.as_ref(), peak, of_link: false };
+    let view = crate::panels::plan::PlanView {
+        query: &query,
+        result: &result,
+        own: Some(&own),
+        folds: &[],
+        unit: MemoryUnit::Gib,
+    };
+    let plan: Node = crate::panels::plan::panel(&view).into_iter().collect();
+    (own.report, cards, chip(&pill).to_html(), plan.to_html())
+}
+
+/// The layout that is chosen for `run`.
+fn chosen(run: &Run) -> LadderEnd {
+    Ladder::new(run).unwrap().finished()
+}
+
+/// Llama 3.1 8B on 16 A100: tight layouts take less time than the chosen one, by their own reports. Cards, title of the
+/// pill and layouts say so with one range, and that it cannot be told apart.
+#[test]
+fn faster_layouts_that_are_tight_are_said_with_one_range_in_three_places() {
+    let set = [("model", "llama-3.1-8b"), ("gpu", "a100-sxm-80gb"), ("gpus", "16")];
+    let outcome = chosen(&Run::default().with_texts(&set).unwrap());
+    let LadderEnd::Chosen(choice) = &outcome else { panic!("none fits") };
+    let mut session = PlanSession::new(PlanQuery::improve(&choice.run)).unwrap();
+    while !session.step(1_000_000) {}
+    let (own, cards, pill, plan) = shown_of(&choice.run, &outcome);
+    let saved = session.result(true).betters.tight.into_iter().map(|one| {
+        let alone = report(&one.run).unwrap();
+        assert_eq!(alone.memory.overall(), Verdict::Tight, "{:?}", one.run);
+        1.0 - alone.step.time_s / own.step.time_s
+    });
+    let saved: Vec<f64> = saved.collect();
+    let [least, most]: [f64; 2] =
+        [saved.iter().copied().fold(1.0, f64::min), saved.iter().copied().fold(0.0, f64::max)];
+    assert!(saved.len() > 1 && least > 0.0 && most < least_told(&choice.run), "{saved:?}");
+    let [low, high] = [least, most].map(show_gain);
+    let clause = format!("{} layouts take {low} to {high} % less time but may need more than 79.2 GiB", saved.len());
+    let limit = format!("gains below {} % cannot be told apart", show_gain(least_told(&choice.run)));
+    for text in [&cards, &pill] {
+        assert!(text.contains(&clause) && text.to_lowercase().contains(&limit), "{clause}: {text}");
+    }
+    assert!(plan.contains(", but may need more than the GPU has:") && plan.to_lowercase().contains(&limit), "{plan}");
+}
+
 /// Of DeepSeek-V3 on 2,048 H800 the run that was published may run out. Where it takes less time than the layout that
 /// is chosen, cards, title of the pill and layouts all say so, by the two reports' own times, and that it ran, and the
 /// published run says what choosing costs it; where it does not, none says so.
 #[test]
 fn a_faster_layout_that_may_run_out_is_said_wherever_none_is_said_to_be_faster() {
-    use crate::panels::chosen::{LayoutOrigin, Whose, chip};
-    use shardscope_core::search::ladder::{Ladder, LadderEnd};
-    use shardscope_core::search::session::{PlanQuery, PlanSession};
-
     let published = PUBLISHED.iter().find(|one| one.id == "deepseek-v3").unwrap();
-    let outcome = Ladder::new(&published.run()).unwrap().finished();
+    let outcome = chosen(&published.run());
     let LadderEnd::Chosen(choice) = &outcome else { panic!("none fits") };
-    let shown = |run: &Run| {
-        let own = evaluate(run).unwrap();
-        let query = PlanQuery::improve(run);
-        let mut session = PlanSession::new(query.clone()).unwrap();
-        while !session.step(1_000_000) {}
-        let result = session.result(true);
-        let searched = SearchProgressShown::of(&result, &own);
-        let cards = suggestion(&own, &searched, MemoryUnit::Gib).to_html();
-        let peak = Some(own.report.memory.peak());
-        let tight = tight_sentence(&own, &searched, MemoryUnit::Gib);
-        let (gain, surer) = (searched.gain(&own), searched.surer(&own));
-        let origin = LayoutOrigin::of_loaded(run);
-        let origin = if origin == LayoutOrigin::Published { origin } else { LayoutOrigin::Chosen };
-        let outcome = (origin == LayoutOrigin::Chosen).then_some(&outcome);
-        let pill = Whose { origin, waits: false, outcome, gain, surer, tight: tight.as_ref(), peak, of_link: false };
-        let view = crate::panels::plan::PlanView {
-            query: &query,
-            result: &result,
-            own: Some(&own),
-            folds: &[],
-            unit: MemoryUnit::Gib,
-        };
-        let plan: Node = crate::panels::plan::panel(&view).into_iter().collect();
-        (own.report, cards, chip(&pill).to_html(), plan.to_html())
-    };
+    let shown = |run: &Run| shown_of(run, &outcome);
     let (before, cards, pill, plan) = shown(&choice.run);
     let (after, ran_cards, ran_pill, _) = shown(&published.run());
     assert!(before.memory.overall() == Verdict::Fits && after.memory.peak().may_run_out());
