@@ -86,7 +86,9 @@ pub fn of_numbered_series(
             diagnosis.made_of.clone_from(&expected.made_of);
             (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
                 (Some(expected.time), Some(expected.low), Some(expected.high));
-            (diagnosis.comparison, diagnosis.verdict) = median_beside_range(median, &expected);
+            let (comparison, beside) = beside_range(median, &expected);
+            diagnosis.comparison = comparison;
+            diagnosis.verdict = t!("A step takes {measured}: {beside}", measured, beside);
             // What a longer step than the measured one is made of is no loss of it.
             if diagnosis.comparison != Comparison::Shorter {
                 diagnosis.remedies = remedies(run);
@@ -121,52 +123,14 @@ pub fn of_numbered_series(
         let predicted = diagnosis.predicted_s.unwrap_or(median);
         diagnosis.causes.extend(faster_than_predicted(median, run, predicted, stated));
         let words = t!(
-            "Faster than predicted: a setting that differs from the run's can explain it, a smaller batch or shorter \
-                samples, kernels faster than assumed, or this calculator's own error."
+            "A setting that differs from the run's can explain it, a smaller batch or shorter samples, kernels faster \
+                than assumed, or this calculator's own error."
         );
         diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
     }
     diagnosis.name_causes_once();
     diagnosis.series = series;
     diagnosis
-}
-
-/// The median step of a log beside the prediction and its range.
-fn median_beside_range(median: f64, expected: &ExpectedStep) -> (Comparison, Message) {
-    let measured = seconds_of_files("step", median);
-    let (off, [low, high]) = (off(median, expected), ends(expected));
-    if median > expected.high {
-        let sure = seconds_of_files("beyond the range", median - expected.high);
-        let words = t!(
-            "A step takes {measured}: {off} against the prediction, outside its range {low} to {high}; at \
-                least {sure} are not this calculator's own error.",
-            measured,
-            off,
-            low,
-            high,
-            sure
-        );
-        (Comparison::Longer, words)
-    } else if median < expected.low {
-        let words = t!(
-            "A step takes {measured}: {off} against the prediction, below its range {low} to {high}.",
-            measured,
-            off,
-            low,
-            high
-        );
-        (Comparison::Shorter, words)
-    } else {
-        let words = t!(
-            "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}: a \
-                difference of this size is no evidence of a fault.",
-            measured,
-            off,
-            low,
-            high
-        );
-        (Comparison::Inside, words)
-    }
 }
 
 /// Utilisation of a step of `seconds`, counted as the calculator counts it, beside the predicted one.

@@ -118,7 +118,7 @@ fn precision(reader: &mut SettingsReader, of_trl: bool, of_chat: bool, sharing: 
     // Accelerate's own, where it says the same.
     let half = reader.last("mixed_precision").and_then(Value::text).map(str::to_owned);
     if half.is_some_and(|half| half == "bf16" && bf16 == Some(true) || half == "fp16" && fp16) {
-        reader.moot("mixed_precision", "names what the other settings say");
+        reader.moot("mixed_precision", "repeats what other settings say");
     }
     let dtype = reader.word("dtype", "weights in");
     let dtype = dtype.or_else(|| reader.word("torch_dtype", "weights in"));

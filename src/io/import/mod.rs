@@ -760,7 +760,7 @@ fn listed(reader: &mut SettingsReader) {
     };
     let run = &reader.run;
     if count == run.gpus || Some(count) == run.gpus_per_node {
-        reader.moot(LIST, "names what the other settings say");
+        reader.moot(LIST, "repeats what other settings say");
     }
 }
 

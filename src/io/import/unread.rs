@@ -188,7 +188,7 @@ fn why(reason: NoEffect) -> &'static str {
         NoEffect::Outside => "outside of the training step",
         NoEffect::Start => "about the start or the end of a run: outside of the training step",
         NoEffect::Ignored => "the program itself does nothing with it",
-        NoEffect::Elsewhere => "names what the other settings say",
+        NoEffect::Elsewhere => "repeats what other settings say",
         NoEffect::Counted => "counted so anyway",
     }
 }
