@@ -121,6 +121,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         .figures("layers", |split| short(&split.layers))
         .figures("step", |split| show_seconds(split.step_s()))
         .figures("against even", |split| speed(split, even))
+        .figures("ranks idle", |split| show_percent(split.evaluation.report.pipeline.bubble_fraction))
         .figures("fullest GPU", |split| unit.show(split.evaluation.report.memory.peak_bytes))
         .column("memory", |split| of_split(split))
         .column("", |split| choose(split))
@@ -187,8 +188,8 @@ fn with_pipeline(here: Message, found: &GainingPipeline, evaluation: &Evaluation
     let even = of_even.says("step.time_s", show_seconds(found.even_s));
     let there = if found.is_told() {
         t!(
-            "In {layout} an uneven split is faster: {layers} take {time}, {less} less than the {even} of equal \
-                stages. This layout takes {own}.",
+            "In {layout} an uneven split is faster: layers {layers} take {time}, {less} less than the {even} of \
+                equal stages. This layout takes {own}.",
             layout,
             layers,
             time,
@@ -356,6 +357,9 @@ mod tests {
         let idle = show_percent(own.report.pipeline.bubble_fraction);
         let idles = html.contains(&format!(" ranks idle {idle} of the pipeline's time"));
         assert!(if pp == "1" { html.contains("nothing to balance") } else { idles }, "{html}");
+        // The table has the same share beside the run's own split.
+        let cell = format!("<td>{idle}</td>");
+        assert_eq!(pp != "1" && html.contains("ranks idle</th>"), html.contains(&cell), "{cell} {html}");
         let actions = view.actions();
         let loaded: Vec<&Run> = actions
             .iter()
