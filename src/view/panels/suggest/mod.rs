@@ -94,7 +94,8 @@ pub fn suggestion(evaluation: &Evaluation, searched: &SearchProgressShown, unit:
         cards.insert(0, nothing(evaluation, searched));
     }
     let published = as_published(&evaluation.scenario.run, &said);
-    Node::from_iter([el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight]), line, published])
+    // The published runs stand second, as while the search runs: a node that becomes another's counts as a shift.
+    Node::from_iter([el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight]), published, line])
 }
 
 /// Settings that follow a change by themselves.
