@@ -145,8 +145,8 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
             t!("group {g} is above the {m} micro-batches: Megatron-LM raises", g, m)
         } else {
             t!(
-                "the last group holds {g} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises, and the \
-                    short group stalls",
+                "the last group holds {g} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises an error, \
+                    and the short group causes a stall",
                 g = m % g,
                 m,
                 p
@@ -255,9 +255,10 @@ pub(crate) fn warn_short_group(spec: &Spec) -> Vec<Issue> {
         return Vec::new();
     }
     let message = t!(
-        "{m} micro-batches leave a group of {p} on {p} ranks: Megatron-LM raises, and the short group stalls",
-        m,
-        p = m % p
+        "the last group has only {left} of {p} micro-batches: Megatron-LM raises an error, and the short group causes \
+            a stall",
+        left = m % p,
+        p
     );
     let nearest = (m / p).max(1) * p;
     vec![Issue::warning("microbatches", message).with_fix("microbatches", nearest)]
@@ -281,6 +282,14 @@ mod tests {
         assert_eq!(key, "group");
         let mended = Spec { group: Some(group.parse().unwrap()), ..spec };
         assert!(build(&mended, &Durations::unit(32)).is_ok());
+    }
+
+    /// 10 micro-batches are two groups of 4 and one of 2.
+    #[test]
+    fn a_short_group_names_what_it_has_and_what_a_group_has() {
+        let [issue] = &warn_short_group(&spec(4, 10, 2, None))[..] else { panic!("one warning") };
+        let words = issue.message.to_string();
+        assert!(words.contains("has only 2 of 4 micro-batches"), "{words}");
     }
 
     #[test]
