@@ -65,7 +65,7 @@ test('another order of the axes keeps the pipeline in its node', async () => {
 
 test('the busiest links are named and colour the picture; experts have data-parallel traffic of their own', async () => {
   const { page, problems } = await site.open(`${OPEN}&model=mixtral-8x7b&tp=1&pp=2&ep=8`);
-  await page.getByText(/Busiest network cards: stage [01], \d/).waitFor();
+  await page.getByText(/Busiest network cards: PP rank [01], \d/).waitFor();
   await page.locator('main.cluster .legend b', { hasText: 'expert DP' }).waitFor();
   await page.getByRole('button', { name: 'network load' }).click();
   await page.locator('.cluster-map.loaded').waitFor();
@@ -78,14 +78,14 @@ test('a step is played over picture and timeline, and a block says what it waite
   await page.getByRole('button', { name: 'Play the step' }).click();
   await page.locator('main.cluster .clock').waitFor();
   await page.locator('.cluster-map.playing').waitFor();
-  await page.getByRole('button', { name: 'Show the stages' }).click();
+  await page.getByRole('button', { name: 'Show the PP ranks' }).click();
   await page.locator('.cluster-map:not(.playing)').waitFor();
   await becomes(() => page.locator('.clock').count(), 0);
   const surface = page.locator('main.cluster .surface');
   await settled(page);
   await surface.focus();
   await page.keyboard.press('.');
-  await page.locator('.cluster-waits', { hasText: 'Waited for stage 0 over PP' }).waitFor();
+  await page.locator('.cluster-waits', { hasText: 'Waited for PP rank 0' }).waitFor();
   // A line straight down has no area.
   await page.locator('.cluster-map .link.g-pp.lit').waitFor({ state: 'attached' });
   assert.deepEqual(problems, []);

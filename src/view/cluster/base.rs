@@ -1,7 +1,7 @@
 //! Part of the cluster's picture that stays while the pointer moves: nodes, names, and the cells of each stage.
 
 use super::MAX_NODE;
-use super::names::{layers, stage_name};
+use super::names::{layers, row_name};
 use super::scene::{Level, Rect, Scene};
 use crate::prelude::*;
 use std::fmt::Write;
@@ -77,7 +77,7 @@ pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
             Node::none()
         };
         let lift = if scene.level == Level::Gpus && wide { 4.0 } else { -4.0 };
-        Node::from_iter([words(0.0, row.y - lift, "", stage_name(*row)), layers])
+        Node::from_iter([words(0.0, row.y - lift, "", row_name(*row)), layers])
     });
     let columns = scene.columns.iter().map(|(replica, x)| {
         let label = format!("DP {replica}");

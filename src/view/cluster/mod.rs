@@ -50,35 +50,35 @@ pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
         return size;
     }
     let drawn = match scene.level {
-        Level::Gpus => t!("Colour is the pipeline stage."),
+        Level::Gpus => t!("Colour is the PP rank."),
         Level::Blocks(1) if scene.block() == mesh.per_node => {
-            t!("Colour is the pipeline stage; a cell is a node, a column a replica.")
+            t!("Colour is the PP rank; a cell is a node, a column a replica.")
         }
         Level::Blocks(1) => {
-            t!("Colour is the pipeline stage; a cell is the part of a node in one stage, a column a replica.")
+            t!("Colour is the PP rank; a cell is the part of a node in one PP rank, a column a replica.")
         }
-        Level::Blocks(n) => t!("Colour is the pipeline stage; a cell is {n} replicas side by side.", n),
+        Level::Blocks(n) => t!("Colour is the PP rank; a cell is {n} replicas side by side.", n),
     };
     Message::joined(" ", [size, drawn])
 }
 
-/// The stage whose links are busiest, and their traffic.
+/// The pipeline rank whose links are busiest, and their traffic.
 pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
     let sentence = |link: Link| {
-        let (stage, busy, most) = wires::busiest(ranks, link)?;
+        let (rank, busy, most) = wires::busiest(ranks, link)?;
         let (busy, group) = (show_percent(busy), most.kind.name());
         let share = show_percent(most.busy);
         Some(match link {
             Link::Intra => t!(
-                "Busiest node links: stage {stage}, {busy} of the step ({group} {share}).",
-                stage,
+                "Busiest node links: PP rank {rank}, {busy} of the step ({group} {share}).",
+                rank,
                 busy,
                 group,
                 share
             ),
             Link::Inter => t!(
-                "Busiest network cards: stage {stage}, {busy} of the step ({group} {share}).",
-                stage,
+                "Busiest network cards: PP rank {rank}, {busy} of the step ({group} {share}).",
+                rank,
                 busy,
                 group,
                 share
@@ -97,7 +97,7 @@ pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Li
         (choose, label.into(), kind == chosen)
     };
     let options = std::iter::once(None).chain(kinds).map(option);
-    let colours = [(None, "stage"), (Some(Link::Intra), "node link load"), (Some(Link::Inter), "network load")];
+    let colours = [(None, "PP rank"), (Some(Link::Intra), "node link load"), (Some(Link::Inter), "network load")];
     let colours = colours.map(|(link, label)| {
         let choose = Action::Choose(PanelChoice::Load(link));
         (choose, label.into(), link == load)

@@ -64,9 +64,9 @@ impl Waits {
     pub fn words(&self) -> Message {
         let kinds = Message::joined(", ", self.kinds.iter().map(|kind| kind.name().into()));
         match (self.from, self.kinds.is_empty()) {
-            (Some(stage), false) => t!("Waited for stage {stage} over PP; inside the block: {kinds}.", stage, kinds),
-            (Some(stage), true) => t!("Waited for stage {stage} over PP.", stage),
-            (None, false) => t!("Waited for no other stage; inside the block: {kinds}.", kinds),
+            (Some(rank), false) => t!("Waited for PP rank {rank}; inside the block: {kinds}.", rank, kinds),
+            (Some(rank), true) => t!("Waited for PP rank {rank}.", rank),
+            (None, false) => t!("Waited for no other PP rank; inside the block: {kinds}.", kinds),
             (None, true) => t!("Waited for no link."),
         }
     }
@@ -91,7 +91,7 @@ mod tests {
             let waits = Waits::of(&prepared, OpPlace { rank: 2, at }, wires);
             assert_eq!(waits.from, Some(from));
             assert_eq!(waits.kinds, [GroupKind::Tp]);
-            assert!(waits.words().to_string().contains(&format!("stage {from} over PP")));
+            assert!(waits.words().to_string().contains(&format!("Waited for PP rank {from};")));
         }
     }
 

@@ -37,9 +37,10 @@ pub fn layers(evaluation: &Evaluation, rank: usize) -> String {
     ranges.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn stage_name(name: RowName) -> Message {
+/// The pipeline ranks of a row, as a column has its data-parallel rank.
+pub(super) fn row_name(name: RowName) -> Message {
     let (first, last) = name.stages;
-    if first == last { t!("stage {stage}", stage = first) } else { t!("stages {first}–{last}", first, last) }
+    verbatim(if first == last { format!("PP {first}") } else { format!("PP {first}–{last}") })
 }
 
 /// The name of the ranks that messages of `kind` go round: gradients also go to the context-parallel ranks.

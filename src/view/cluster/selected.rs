@@ -119,9 +119,9 @@ fn waits_for(evaluation: &Evaluation, rank: usize) -> Message {
     });
     match (forward.is_empty(), backward.is_empty()) {
         (true, true) => verbatim("–"),
-        (false, true) => t!("stage {forward} forward", forward),
-        (true, false) => t!("stage {backward} backward", backward),
-        (false, false) => t!("stage {forward} forward, stage {backward} backward", forward, backward),
+        (false, true) => t!("PP rank {forward} forward", forward),
+        (true, false) => t!("PP rank {backward} backward", backward),
+        (false, false) => t!("PP rank {forward} forward, PP rank {backward} backward", forward, backward),
     }
 }
 
@@ -142,6 +142,15 @@ mod tests {
         assert_eq!(neighbouring(Schedule::OneFOneB, 1, 0), [vec![], vec![1]]);
         assert_eq!(neighbouring(Schedule::Interleaved, 2, 0), [vec![3], vec![1]]);
         assert_eq!(neighbouring(Schedule::ZbV, 1, 3), [vec![2], vec![2]]);
+    }
+
+    /// Two chunks on each of four ranks are eight stages: rank 0 has stages 0 and 4, whose neighbours 1 and 5, and 3,
+    /// lie on ranks 1 and 3 (Narayanan et al. 2021, section 2.2), and its words name those as ranks.
+    #[test]
+    fn what_a_rank_waits_for_is_called_a_rank() {
+        let run = Run { schedule: Schedule::Interleaved, virtual_stages: 2, ..Run::default() };
+        let words = waits_for(&evaluate(&run).unwrap(), 0).to_string();
+        assert_eq!(words, "PP rank 3 forward, PP rank 1 backward");
     }
 
     /// The share of the timeline that is not bubble, over all ranks, is what the report says.

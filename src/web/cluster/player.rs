@@ -62,7 +62,7 @@ pub(super) fn player(map: Map) -> AnyView {
                 on:input=moved
             />
             <output>{text(now)}</output>
-            <button hidden=flag(move || clock.get().is_none()) on:click=stop>{say("Show the stages")}</button>
+            <button hidden=flag(move || clock.get().is_none()) on:click=stop>{say("Show the PP ranks")}</button>
         </div>
         {nodes("muted cluster-waits", words)}
     }
