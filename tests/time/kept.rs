@@ -1,4 +1,4 @@
-//! The range judged by runs that were kept aside when it was made: no constant and no width was fitted to them
+//! The range judged by runs that were held out when it was made: no constant and no width was fitted to them
 //! (`cargo test --test time kept -- --nocapture`).
 
 use shardscope::core::accuracy::origin::Tally;

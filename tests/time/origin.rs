@@ -32,7 +32,7 @@ fn the_record_of_errors_is_of_these_rows_and_constants() {
     let tables: Vec<String> = DATED.iter().map(|file| read_to_string(format!("{folder}/{file}")).unwrap()).collect();
     let tables = [tables, vec![read_to_string(KEPT).unwrap()]].concat();
     assert!(RECORD.starts_with(&head(&tables)), "public/data/accuracy.csv is older than these: run tools/accuracy");
-    // No run of fine-tuning was kept aside.
+    // No run of fine-tuning was held out.
     assert_eq!(recorded().len(), 9 * (StepClass::ALL.len() + 1) - 1);
 }
 

@@ -29,7 +29,7 @@ named! {
         Origin = "origin",
         /// For each run, constants fitted to the runs that other publishers had published before it.
         New = "new",
-        /// The constants of the code, for runs that were kept aside from every fit. Their errors were looked at once
+        /// The constants of the code, for runs that were held out from every fit. Their errors were looked at once
         /// before: when the part of the range that is due to the host was chosen.
         Kept = "kept",
     }
@@ -121,7 +121,7 @@ pub fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Reads the runs that were kept aside from the table `text`: each with the measured seconds of its step and its year.
+/// Reads the runs that were held out from the table `text`: each with the measured seconds of its step and its year.
 /// The second part is the number of lines that cannot be read.
 pub fn kept(text: &str) -> (Vec<(Run, f64, f64)>, usize) {
     let table = Table::read(text);
@@ -166,7 +166,7 @@ pub fn head(tables: &[String]) -> String {
     )
 }
 
-/// The text of the record of `rows` and of the runs `aside` that were kept aside. `tables` are the texts of the tables
+/// The text of the record of `rows` and of the runs `aside` that were held out. `tables` are the texts of the tables
 /// of `rows`.
 pub fn record(rows: &[Evidence], aside: &[(Run, f64, f64)], tables: &[String]) -> String {
     let mut text = head(tables) + "protocol,recipe,class,runs,mean,median,four_of_five,held,width,score,from,to\n";

@@ -74,7 +74,7 @@ pub fn tested() -> Node {
     );
     let aside = recorded_of(Protocol::Kept, Recipe::AsPrinted, None).unwrap_or_default();
     let aside = t!(
-        "On {runs} kept aside, and looked at once when a part of the range was chosen: mean {mean}, median {median}, \
+        "On {runs} held out, and looked at once when a part of the range was chosen: mean {mean}, median {median}, \
             inside {held}.",
         runs = aside.runs,
         mean = show_percent(aside.mean),
@@ -86,9 +86,8 @@ pub fn tested() -> Node {
         el("p", &[], &[strong(lead), text(" "), text(aside)]),
         by_protocol(),
         muted(
-            "80 % should lie inside the range of this page. The runs of the first four rows made its width, so that \
-                more of them do. Fine-tuning with context parallelism and runs that nobody tuned are outside of its \
-                promise.",
+            "The range should hold 80 % of runs. The runs of the first four rows set its width, so more of those lie \
+                inside. Fine-tuning with context parallelism and runs that nobody tuned are outside of its promise.",
         ),
         heading("Predicted before publication, by class"),
         by_class(),

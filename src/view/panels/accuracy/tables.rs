@@ -75,7 +75,7 @@ fn class_words(class: Option<StepClass>) -> Message {
 /// Errors of steps by how they were predicted: all classes together.
 pub fn by_protocol() -> Node {
     let rows = [
-        (t!("Fitted"), t!("runs that the constants have seen"), Protocol::Fitted, Recipe::AsRun),
+        (t!("Fitted"), t!("runs used to fit the constants"), Protocol::Fitted, Recipe::AsRun),
         (t!("Left out by publisher"), t!("by constants of other publishers"), Protocol::Publisher, Recipe::AsPrinted),
         (
             t!("Predicted before publication"),
@@ -90,7 +90,7 @@ pub fn by_protocol() -> Node {
             Recipe::AsPrinted,
         ),
         (
-            t!("Kept aside"),
+            t!("Held out"),
             t!("by constants that none of them set; looked at once when a part of the range was chosen"),
             Protocol::Kept,
             Recipe::AsPrinted,
@@ -129,9 +129,9 @@ pub fn by_class() -> Node {
         .figures("mean, predicted before", |row| show_percent(row.1.mean))
         .figures("median", |row| show_percent(row.1.median))
         .figures("inside the range", |row| show_percent(row.1.held))
-        .figures("kept aside: runs", |row| row.3.runs.to_string())
-        .figures("kept aside: median", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.median) })
-        .figures("kept aside: inside", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.held) })
+        .figures("held out: runs", |row| row.3.runs.to_string())
+        .figures("held out: median", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.median) })
+        .figures("held out: inside", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.held) })
         .figures("mean, fitted", |row| show_percent(row.2.mean))
         .table("Errors of steps by class")
 }
