@@ -319,18 +319,21 @@ pub fn ran_briefly(memory: &Memory) -> Option<Message> {
     }
 }
 
-/// The verdict on the memory of `run` with its evidence: "Uses 38.0 % of usable memory. None of the 132 seen runs that
-/// this estimate says fit ran out." Seen: its rule was set with them in view. Of a published run that ran, first what
-/// the verdict means.
+/// The verdict on the memory of `run` with its evidence: "Uses 38.0 % of usable memory. Of 132 measured runs that set
+/// this rule and that it says fit, none ran out of memory." Of a published run that ran, first what the verdict means.
 pub fn known(run: &Run, memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
         _ if like == 0 => t!("No measured run was this close to its memory."),
-        0 => t!("None of the {like} seen runs that this estimate says fit ran out.", like),
+        0 => t!("Of {like} measured runs that set this rule and that it says fit, none ran out of memory.", like),
         _ if ran_out == like => {
-            t!("All of the {like} seen runs that this estimate says do not fit ran out.", like)
+            t!("Of {like} measured runs that set this rule and that it says do not fit, all ran out of memory.", like)
         }
-        _ => t!("{ran_out} of {like} seen runs as tight as this ran out.", like, ran_out),
+        _ => t!(
+            "Of {like} measured runs that set this rule and were as tight, {ran_out} ran out of memory.",
+            like,
+            ran_out
+        ),
     };
     let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
     let share = Scope::run().says("memory.need_bytes share", show_percent(memory.need_bytes / memory.capacity_bytes));
@@ -344,16 +347,16 @@ pub fn known(run: &Run, memory: &Memory) -> Message {
     Message::joined(" ", ran.into_iter().chain([uses, outcome]))
 }
 
-/// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; 17 of 19 runs as
-/// tight as this, which its rule had seen, ran out".
+/// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 19 measured runs
+/// that set this rule and were as tight, 17 ran out".
 pub fn fullest(peak: &Peak) -> Message {
     let rank = peak.rank;
     let Chance { like, ran_out } = peak.chance;
     if peak.verdict == Verdict::Tight && like > 0 {
         let share = show_percent(peak.need / peak.capacity);
         t!(
-            "Fullest GPU, rank {rank}: {share} of usable; {ran_out} of {like} runs as tight as this, which its rule \
-                had seen, ran out",
+            "Fullest GPU, rank {rank}: {share} of usable; of {like} measured runs that set this rule and were as \
+                tight, {ran_out} ran out",
             rank,
             share,
             like,
@@ -457,10 +460,19 @@ mod tests {
     #[test]
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
-            (8_192, ["Uses", "None of the 132 seen runs that this estimate says fit ran out."]),
-            (27_648, ["Tight:", "1 of 12 seen runs as tight as this ran out."]),
-            (30_720, ["May run out:", "17 of 19 seen runs as tight as this ran out."]),
-            (65_536, ["Does not fit:", "All of the 69 seen runs that this estimate says do not fit ran out."]),
+            (8_192, ["Uses", "Of 132 measured runs that set this rule and that it says fit, none ran out of memory."]),
+            (27_648, ["Tight:", "Of 12 measured runs that set this rule and were as tight, 1 ran out of memory."]),
+            (
+                30_720,
+                ["May run out:", "Of 19 measured runs that set this rule and were as tight, 17 ran out of memory."],
+            ),
+            (
+                65_536,
+                [
+                    "Does not fit:",
+                    "Of 69 measured runs that set this rule and that it says do not fit, all ran out of memory.",
+                ],
+            ),
         ] {
             let run = Run { seq_len, ..Run::default() };
             let memory = shardscope_core::report::report(&run).unwrap().memory;

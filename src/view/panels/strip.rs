@@ -151,7 +151,7 @@ fn memory(run: &Run, memory: &Memory, unit: MemoryUnit, of: Option<Message>) -> 
         }
         Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
         Verdict::Tight if like > 0 => {
-            t!("{low} to {high}; {ran_out} of {like} seen runs as tight ran out", low, high, ran_out, like)
+            t!("{low} to {high}; {ran_out} of {like} measured runs as tight ran out", low, high, ran_out, like)
         }
         Verdict::Tight => t!("{low} to {high} likely", low, high),
         Verdict::Oom => {
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(report.memory.verdict, Verdict::Tight);
         let html = strip(&run, &report, MemoryUnit::Gib).to_html();
         let Chance { like, ran_out } = report.memory.chance;
-        let words = format!("{ran_out} of {like} seen runs as tight ran out");
+        let words = format!("{ran_out} of {like} measured runs as tight ran out");
         assert!(html.contains(&words), "{html}");
         assert!(html.contains("Tight") && !html.contains("Fits"));
     }

@@ -193,7 +193,7 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: M
 pub fn measured(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     let [low, high] = likely_need(memory, unit);
-    let range = t!("likely {low} to {high}, in view of measured runs, which its rule had seen", low, high);
+    let range = t!("likely {low} to {high}, judged by measured runs that also set the rule", low, high);
     let known = words::known(&evaluation.scenario.run, memory);
     let rule = ask("link", Figure::Capacity, &[text("the rule")]);
     let largest = el("button", &[("class", "link largest")], &[text("largest model that fits here")]);
