@@ -513,10 +513,9 @@ fn exposed(id: CauseId, share: StepShare, found: &Found) -> Words {
     let evidence = match id {
         CauseId::SlowNetwork => Message::joined(" ", [messages, should_reach(found, dimension)]),
         CauseId::GroupUnknown => {
-            let unknown = t!(
-                "The trace does not tell whether they are of tensor, context or data parallelism; beside them stands \
-                    what is predicted of those of the three that it does not name."
-            );
+            let unknown =
+                t!("The trace does not tell whether they are of tensor, context or data parallelism; the prediction \
+                    beside them covers those of the three that the trace does not name.");
             Message::joined(" ", [messages, unknown])
         }
         _ => messages,

@@ -76,8 +76,8 @@ impl MemoryTrend {
         } else if self.most > 0.0 {
             let id = if experts { CauseId::ExpertImbalance } else { CauseId::LongestSample };
             let words = t!(
-                "The most that is allocated grows by {bytes} a step, and what is left at its end does not: longer \
-                    samples, or more tokens on an expert.",
+                "The peak of allocated memory grows by {bytes} a step, but what is left at the end of a step does not: \
+                    longer samples, or more tokens on an expert.",
                 bytes = grown("most allocated", self.most)
             );
             (id, self.most, words)

@@ -231,7 +231,7 @@ impl WorkerTimes {
             return None;
         }
         let evidence = t!(
-            "Micro-batches scatter by {share} of their mean, the same ones on all stages.",
+            "Micro-batch times vary by {share} of their mean, and the same micro-batches are slow on all stages.",
             share = share_of_files("scatter of micro-batches", scatter)
         );
         let measure = t!("pack samples to one length, or sort them: 10 min");

@@ -151,9 +151,9 @@ impl TextReader {
 
 /// Why a process that the host ended is no message of a GPU's memory.
 fn of_host() -> Message {
-    t!("the host ended the process, most often as its own memory ran out, and no message of a GPU's memory is in it: \
-            the kernel's log (dmesg) tells, and fewer workers of the data loader, or weights that each rank loads in \
-            turn, need less")
+    t!("the host ended the process, most often because its own memory ran out: the text has no message of a GPU's \
+        memory. The kernel's log (dmesg) shows the cause; fewer data loader workers, or weights that the ranks load in \
+        turn, need less")
 }
 
 /// The issue of an allocator's message in another language, with the `sizes` that it prints.
@@ -699,7 +699,7 @@ fn of_hints(hints: &LogHints, run: &Run) -> Diagnosis {
 
 /// Whose count of FLOPs a figure follows, where no program is recognised.
 fn of_no_program() -> Message {
-    t!("Whose count of FLOPs its MFU and TFLOP/s follow is not known: no program is recognised.")
+    t!("How its MFU and TFLOP/s count FLOPs is not known: no program is recognised.")
 }
 
 /// Adds what the lines of a log say besides its steps.

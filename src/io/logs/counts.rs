@@ -36,7 +36,7 @@ impl LogProgram {
         match self {
             Self::HfTrainer | Self::LlamaFactory | Self::Axolotl | Self::MsSwift => t!(
                 "{program} itself prints no MFU: its total_flos are 6 FLOPs per token and parameter, without \
-                    embeddings and attention. Whose count a printed MFU is, is not known.",
+                    embeddings and attention. How a printed MFU counts FLOPs is not known.",
                 program
             ),
             _ => t!("How {program} counts the FLOPs of its TFLOP/s and MFU is not known here.", program),

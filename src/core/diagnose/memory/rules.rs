@@ -582,7 +582,7 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     };
     let mut evidence = vec![t!(
         "PyTorch had {allocated} allocated, and tensors of {need} ({low} to {high}) are predicted for the run that is \
-            compared: what failed was another run, or needs what is not counted.",
+            compared: either another run failed, or it needs memory that is not counted here.",
         allocated = held("allocated", allocated),
         need = predicted("tensors", need),
         low = predicted("tensors, low", low),
@@ -592,14 +592,18 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     match (&failed.of_logits[..], tensors) {
         (_, Some([_, likely, _])) if failed.is_explained => {
             evidence.push(t!(
-                "With {settings}, which is not the run of the bars above, tensors of {need} are predicted, of all that \
-                    were tried the nearest to the {sum} that were held and asked for.",
+                "With {settings}, which is not the run of the bars above, the predicted tensors are {need}: of all \
+                    settings tried, the nearest to the {sum} that were held and asked for.",
                 settings = Message::joined(", ", failed.words.clone()),
                 need = predicted("tensors of what failed", likely),
                 sum = held("held and asked for", allocated + found.message.asked.unwrap_or(0.0))
             ));
             evidence.extend(failed.also.iter().map(|settings| {
-                t!("With {settings} they are as well, within the range: the launch script decides.", settings)
+                t!(
+                    "With {settings} the predicted tensors are also within the range: check the launch script to see \
+                    which ran.",
+                    settings
+                )
             }));
         }
         ([settings], Some([_, likely, high])) => {
@@ -619,8 +623,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
             }));
         }
         ([_, _, ..], _) => evidence.push(t!(
-            "What was asked for has the size of the logits of {settings}: which of them ran, the launch script \
-                decides.",
+            "What was asked for has the size of the logits of {settings}: check the launch script to see which of them \
+                ran.",
             settings = Message::joined(", ", failed.of_logits.clone())
         )),
         _ => {}
@@ -769,8 +773,8 @@ fn together_with_asked(message: &OutOfMemory) -> Message {
     let tensors = message.allocated.zip(message.asked).map(|(allocated, asked)| allocated + asked);
     match tensors.zip(message.total).filter(|(tensors, total)| tensors < total) {
         Some((tensors, total)) => t!(
-            "Tensors and what was asked for are {tensors} of {total}: it lacks room only beside what is reserved and \
-                not in use, and what is outside PyTorch.",
+            "Tensors and what was asked for are {tensors} of {total}: they would fit without the memory that is \
+                reserved but unused and the memory outside PyTorch.",
             tensors = held("held and asked for", tensors),
             total = held("total", total)
         ),
