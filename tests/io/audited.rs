@@ -548,7 +548,7 @@ fn a_file_without_its_launcher_says_what_shards_the_states() {
         per_device_train_batch_size: 1\n",
     );
     expect(&other, &[("zero", "0")]);
-    assert!(assumed(&other).contains("nothing shards the states"), "{}", assumed(&other));
+    assert!(assumed(&other).contains("states are counted as not sharded"), "{}", assumed(&other));
 }
 
 /// Megatron-LM `core_r0.12.0` `megatron/training/tokenizer/tokenizer.py` (`_Llama2Tokenizer`): the vocabulary is that

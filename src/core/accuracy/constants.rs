@@ -53,10 +53,10 @@ pub fn constants() -> Vec<SourcedConstant> {
         number("the same of NVIDIA's stacks since 2025", &TUNED),
         number("the same under PyTorch's FSDP", &UNDER_FSDP),
         number("spread of GPUs of a kind, deviation over mean", &SPREAD),
-        number("what hidden gradient traffic slows its compute by, share", &CONTENTION),
+        number("share by which hidden gradient traffic slows the compute beside it", &CONTENTION),
         time("host, a layer and micro-batch", &HOST_PER_LAYER),
         time("host, a step of ring attention", &HOST_PER_RING_STEP),
-        number("loader and GPUs setting the pace, exponent", &COUPLING),
+        number("exponent that combines the data loader's time and the GPUs' into the step", &COUPLING),
         number("reserved over allocated memory", &FRAGMENTATION),
         number("half the width of the tight band", &HALF_BAND),
         SourcedConstant::new("a process and its libraries, GiB", verbatim(process), &PROCESS),
@@ -89,7 +89,7 @@ pub fn constants() -> Vec<SourcedConstant> {
         number("tokens at which attention runs at half its rate", &ATTENTION_HALF),
         number("FlashAttention-2 over FlashAttention-1", &FLASH_1),
         SourcedConstant::new(
-            "last wave of attention in mean tiles, forward and backward",
+            "time that attention waits for its last wave, in average tiles, forward and backward",
             t!("{forward} and {backward}", forward = LAST_WAVE.value.0, backward = LAST_WAVE.value.1),
             &LAST_WAVE,
         ),
@@ -116,7 +116,11 @@ pub fn constants() -> Vec<SourcedConstant> {
     ]);
     constants.extend(RANGES.iter().map(|row| SourcedConstant {
         name: t!("deviations of a step, {of}", of = row.of),
-        value: t!("{within} within a publisher, {release} by release", within = row.within, release = row.release),
+        value: t!(
+            "{within} for a publisher left out of the fit, {release} from one software release to the next",
+            within = row.within,
+            release = row.release
+        ),
         source: &PUBLISHED_RUNS,
         how: t!("{runs} runs, each predicted by constants fitted without its publisher", runs = row.runs),
         fitted: false,

@@ -237,7 +237,10 @@ pub fn proof(evaluation: &Evaluation) -> Result<Proof, Message> {
         return Err(t!("the schedule never drains"));
     }
     if evaluation.order.away.is_some() {
-        return Err(t!("activations leave for the host: the bounds of such orders stand by the room of the ranks"));
+        return Err(t!(
+            "activations are offloaded to the host: the bounds of such orders are under “activations to the \
+            host”"
+        ));
     }
     let mut proof = Proof::new(&evaluation.order, &evaluation.durations)?;
     for order in other_orders(evaluation) {

@@ -60,7 +60,7 @@ table! {
         MICROBATCH_TOKENS = "T", "tokens per micro-batch";
         RANK_SEQUENCE = "s", "tokens of a sequence on a rank";
         PATCHES = "T_v", "patches of the images of a micro-batch";
-        HALF_RATE = "k", "tokens at which it runs at half of it";
+        HALF_RATE = "k", "tokens at which attention runs at half of that rate";
     }
     seconds {
         MUON = "m", "Muon's products, a parameter that the rank updates";
@@ -211,8 +211,8 @@ table! {
         PLACE_GROUPS = "n", "places of which one is the token's own";
         OFFLOADED = "f", "share of the states that leave the GPU";
         MEASURED = "x", "measured over predicted step";
-        NARROW_HEADS = "w", "share of it that narrow heads leave";
-        REACH = "ρ", "share of it that this run's attention reaches";
+        NARROW_HEADS = "w", "share of that rate that narrow heads reach";
+        REACH = "ρ", "share of that rate that this run's attention reaches";
         TOUCHED = "y", "keys of the blocks that a window touches over those in it";
         PACE = "q", "how sharply the slower sets the pace, fitted";
         SENT_IMBALANCE = "u", "imbalance";

@@ -46,7 +46,7 @@ pub(crate) fn fused_loss(
         return None;
     }
     let message = match estimate_of(scenario, chunks, &heads).verdict() {
-        Verdict::Oom => t!("the logits are what does not fit: with a fused loss the same run does"),
+        Verdict::Oom => t!("the logits are what makes it too large: with a fused loss the same run fits"),
         _ => t!("the logits are what makes it tight: with a fused loss the same run fits"),
     };
     Some(Issue::warning("cross_entropy", message).with_fix("cross_entropy", kernel.id()))

@@ -328,7 +328,8 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     ScheduleInfo {
         kind: Kind::Optimal,
         idea: "Shortest order of one stage a rank in given memory; more chunks may beat it.",
-        cost: "What the limit leaves: it is proven optimal, or how far from it at most is said.",
+        cost: "Depends on the memory limit; the result is proven optimal, or its largest distance from the optimum is \
+            given.",
         needs: "Durations that are known and steady; software that takes an order.",
         source: &source::JOB_SHOP,
         // With an order in a file: the class tells torchtitan to make one stage a rank (`pipeline_llm`).
@@ -343,7 +344,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     ScheduleInfo {
         kind: Kind::Custom,
         idea: "An order of your own, token by token.",
-        cost: "Whatever it costs: it is simulated like the others.",
+        cost: "No fixed cost: your order is simulated like any other schedule.",
         needs: "Every stage runs every micro-batch forward and backward; it must not dead-lock.",
         source: &source::TORCH_PIPELINING,
         options: &["order"],

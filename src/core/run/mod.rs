@@ -240,7 +240,7 @@ fields! {
         shared_expert_overlap: bool = false => training("Shared-expert overlap").advanced(),
         /// tokens that an expert rank has room for, over the average: static shapes, so that no count reaches the host
         moe_rank_capacity: Option<f64> => training("Rank capacity").unit("x").number(1.0, 64.0, 0.25).advanced(),
-        /// what experts keep for the backward pass waits in pages of what came, not in room for all that may
+        /// activations of experts are stored in pages for the tokens that came, not in room for all that may come
         moe_paged_stash: bool = false => training("Paged stash").advanced(),
         /// one step you measured; the time model is scaled to it
         measured_step_s: Option<f64> => method("Measured step").unit("s").number(1e-6, 1e7, 1.0).advanced(),

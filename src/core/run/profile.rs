@@ -66,7 +66,7 @@ fields! {
         means: Option<Vec<f64>> => method("Multipliers").numbers(MULTIPLIERS, 0.02, 50.0).advanced(),
         /// how sure each multiplier is: standard deviation of its logarithm
         widths: Option<Vec<f64>> => method("Widths").numbers(MULTIPLIERS, 0.0, 3.0).advanced(),
-        /// of those, one letter per pair
+        /// correlations between the multipliers, one letter per pair
         correlations: Option<String> => method("Correlations").advanced(),
         /// how far a run lies from a model whose constants are all known
         spread: Option<f64> => method("Spread").number(0.0, 1.0, 0.01).advanced(),

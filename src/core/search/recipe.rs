@@ -176,7 +176,7 @@ fn memory_step(asked: &Run, rule: &'static str, (run, report): &Tried) -> WalkSt
             t!("{software} does not run the layout of an earlier rule, \"{first}\".", software, first)
         })
     } else {
-        Some(t!("{software} runs the layout of no rule of the playbook: the walk is one for other software.", software))
+        Some(t!("{software} cannot run the layout of any playbook rule; these steps assume other software.", software))
     };
     let fits = t!(
         "By the rule \"{rule}\": {sizes} needs {need} of {capacity} GiB.",

@@ -351,7 +351,7 @@ fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
             file
         ),
         (Some(text), _) if python::is_program(&text) => t!(
-            "{file} is given, and it calls nothing that is read: of Python that is {programs}",
+            "{file} is given, but it calls nothing that can be read; of Python these can: {programs}",
             file,
             programs = sniff::of_python_read()
         ),

@@ -167,7 +167,8 @@ fn whole_share(run: &mut Run, assumed: &mut Vec<Message>) {
     };
     if fits != run.micro_batch {
         assumed.push(t!(
-            "micro-batches of {fits}: the most that a batch of tokens holds and that divides the {share} of a rank",
+            "micro-batch size {fits}: the largest that fits the token budget of a batch and divides the {share} \
+                sequences of a rank",
             fits,
             share
         ));

@@ -127,7 +127,7 @@ fn scope(evaluation: &Evaluation, rank: usize, wires: &[Wire]) -> Node {
     // Both go over groups of their own, and are one row there.
     let has = |kind: GroupKind| wires.iter().any(|wire| wire.kind == kind);
     let together = (has(GroupKind::Dp) && has(GroupKind::ExpertDp))
-        .then(|| t!("DP and expert DP together are what Overlap has as: {rows}.", rows));
+        .then(|| t!("Overlap shows DP and expert DP together as: {rows}.", rows));
     muted(Message::joined(" ", [whose, together].into_iter().flatten()))
 }
 
@@ -137,7 +137,11 @@ fn words(mesh: Mesh, crossing: Crossing) -> Message {
     match crossing {
         Crossing::Stays => t!("no"),
         Crossing::Unaligned => {
-            t!("no, as they are timed; but they do not divide {n} GPUs, so some lie on two nodes", n)
+            t!(
+                "no: timed as if they stayed within a node; but their size does not divide the {n} GPUs of a node, so \
+                some span two nodes",
+                n
+            )
         }
         Crossing::TooLarge => t!("yes, in every rank order: larger than a node of {n}", n),
         Crossing::Needless(order) => t!("yes; not in the order {order}", order = order.id()),

@@ -290,8 +290,8 @@ pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
                 step; a rank keeps two versions, these and the next."
             }
             _ => {
-                "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the \
-                stash. Neighbouring versions differ in shade."
+                "5·v2: micro-batch 5 with the weights after 2 updates since the step began; its backward takes the \
+                    same version from the stash. Neighbouring versions differ in shade."
             }
         };
         Some(muted(note))
@@ -421,7 +421,7 @@ mod tests {
             let sum: f64 = parts.iter().map(|part| part.1.0).sum();
             assert!((sum - one.evaluation.report.step.time_s.0).abs() < 1e-9);
         }
-        assert!(html.contains("behind 2 updates") && html.contains("one update before"));
+        assert!(html.contains("after 2 updates since") && html.contains("one update before"));
         assert!(!below(&lanes[..2], MemoryUnit::Gib).to_html().contains("updates"));
         assert_eq!(runs[2].version(0, 4), Some(1));
         assert_eq!(runs[0].version(0, 4), None);

@@ -16,9 +16,9 @@ pub fn away(evaluation: &Evaluation) -> Node {
     let table = Rows::of(&rooms)
         .figures("room, micro-batches", |row| row.room.to_string())
         .figures("activations of the fullest rank", |row| show_bytes(row.bytes))
-        .figures("all stay, at least", |row| show_seconds(row.stays_s))
-        .figures("some leave, at least", |row| show_seconds(row.leaves_s))
-        .figures("some leave, found", |row| row.found.map_or_else(String::new, |found| show_seconds(found.step_s)))
+        .figures("nothing offloaded: bound", |row| show_seconds(row.stays_s))
+        .figures("some offloaded: bound", |row| show_seconds(row.leaves_s))
+        .figures("some offloaded: found", |row| row.found.map_or_else(String::new, |found| show_seconds(found.step_s)))
         .figures("over the bound", |row| {
             row.found.map_or_else(String::new, |found| show_percent(found.step_s.0 / row.leaves_s.0 - 1.0))
         })
@@ -53,5 +53,5 @@ fn use_room(room: u32) -> Node {
         ("schedule_options.memory_limit", room.to_string()),
         ("offload.order", true.to_string()),
     ];
-    apply("quiet", set, "Let activations leave within this room", "use")
+    apply("quiet", set, "Offload activations within this memory", "use")
 }

@@ -194,8 +194,8 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
             let tie = show_gain(least_told(&choice.run));
             if choice.run.rl.algorithm.is_some() && choice.run.is_adapted_by_its_software() {
                 return t!(
-                    "The layout with the shortest training step that fits here and that {software} can run: of \
-                        reinforcement learning that is a part, and how the engines stand is yours.",
+                    "The layout with the shortest training step that fits here and that {software} can run: training \
+                        is only a part of reinforcement learning, and where the engines stand stays your choice.",
                     software
                 );
             }

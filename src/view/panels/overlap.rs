@@ -32,7 +32,7 @@ const HEADS: [(&str, &str, &str); 6] = [
         "Wire time over the compute beside it; messages that stand between two kernels that need them have none. \
             The line is 1, the bar ends at 2",
     ),
-    ("", "exposed", "What the step is longer by: the average rank, and after the last pass the slowest"),
+    ("", "exposed", "Time that is added to the step: of the average rank, and after the last pass of the slowest"),
 ];
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio
@@ -97,7 +97,11 @@ fn sharing(evaluation: &Evaluation) -> Node {
     }
     if overlap.iter().any(|row| row.traffic == Traffic::Zero3) {
         let weights = Message::from(names(Traffic::Zero3, run).0);
-        notes.push(t!("{weights} go first; gradients hide behind what they leave of the backward passes.", weights));
+        notes.push(t!(
+            "{weights} are sent first; gradients can hide only behind the rest of the backward passes' \
+            compute.",
+            weights
+        ));
     }
     notes.push(t!("Other rows are counted as if each had its wire alone."));
     let notes: Node = notes.iter().flat_map(|sentence| [inline(sentence), text(" ")]).collect();
@@ -131,10 +135,13 @@ fn uncovered(evaluation: &Evaluation) -> Node {
     });
     let rows = Message::joined(", ", shares);
     let why =
-        t!("With a ratio below 1 wire time stays uncovered where messages have no compute beside them, or more than \
-            their own pass has.");
+        t!("Even with a ratio below 1 wire time stays uncovered where messages have no compute beside them, or need \
+            more than their own pass has.");
     let pairs = run.schedule.pairs_passes() && open.iter().any(|row| row.traffic == Traffic::Ep);
-    let alone = pairs.then(|| t!("Messages of experts have none in passes that run in no pair."));
+    let alone = pairs.then(|| {
+        t!("Messages of experts have no compute beside them in passes that do not run in \
+        pairs.")
+    });
     let covers = (!rows.is_empty()).then(|| t!("Of that compute at most this share covers messages: {rows}.", rows));
     muted(Message::joined(" ", [Some(why), alone, covers].into_iter().flatten()))
 }
@@ -146,10 +153,10 @@ fn average(evaluation: &Evaluation) -> Node {
         t!("Exposed: wire time that no compute covers, and time by which covered messages slow compute. In all:")
     } else {
         t!(
-            "Exposed is of the average rank, as the step counts it, and after the last pass of the slowest rank: wire \
-                time that no compute covers, and time by which covered messages slow compute; the wire time of those \
-                ranks stands below it where it is another. The other columns are of pipeline rank {rank}, the \
-                busiest. In all:",
+            "Exposed is counted for the average rank, as in the step time, and after the last pass for the slowest \
+                rank: wire time that no compute covers, plus the time by which covered messages slow compute. Where \
+                the wire time of those ranks differs, it stands below. The other columns are of pipeline rank {rank}, \
+                the busiest. In all:",
             rank = evaluation.busiest
         )
     };
@@ -224,8 +231,8 @@ fn assumed(evaluation: &Evaluation, overlap: &[OverlapRow]) -> Node {
     }
     let scope = Scope::run().part(format_args!("{}, busiest rank", row.traffic.id()));
     muted(t!(
-        "TP over PCIe: that {hidden} of {wire} hide behind compute is an assumption from runs with NVLink; no step \
-            over PCIe sets it. If nothing hides, the step takes up to {hidden} more.",
+        "TP over PCIe: {hidden} of {wire} are assumed to hide behind compute, as in runs with NVLink; no measured step \
+            over PCIe confirms it. If nothing hides, the step takes up to {hidden} more.",
         hidden = scope.says("overlap:hidden_s", show_seconds(hidden)),
         wire = scope.says("overlap:comm_s", show_seconds(row.comm_s))
     ))
@@ -406,7 +413,7 @@ mod tests {
             let run = Run::default().with_texts(&set.map(|(key, text)| (key, text.to_owned()))).unwrap();
             let evaluation = evaluate(&run).unwrap();
             let html = rows(&evaluation, None, MemoryUnit::Gib).to_html();
-            (html.contains("is an assumption from runs with NVLink"), evaluation)
+            (html.contains("are assumed to hide behind compute, as in runs with NVLink"), evaluation)
         };
         let (is_said, evaluation) = said("rtx-4090", "4");
         assert!(is_said);

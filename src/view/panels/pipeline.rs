@@ -92,9 +92,9 @@ pub fn messages_drawn(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node 
     let head = choices(["Messages in the blocks", "Messages drawn in the timeline"], options, beside);
     let words = chosen.map(|_| {
         muted(
-            "Each block ends with what it waits for of these messages, and before that what it hides: the sums of its \
-                layers, in each of which both happen. Zoom in where blocks are too small to show it; Overlap draws one \
-                micro-batch layer by layer.",
+            "The end of each block is the time it waits for these messages; the part before is what it hides of them. \
+                Both are sums over its layers, and happen in each of them. Zoom in where blocks are too small to show \
+                it; Overlap draws one micro-batch layer by layer.",
         )
     });
     Node::from_iter([head, words.unwrap_or_default()])

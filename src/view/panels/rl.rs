@@ -312,9 +312,7 @@ fn splits(run: &Run, step: &RlStep) -> Node {
 fn better(run: &Run, step: &RlStep) -> Node {
     let best = step.best.and_then(|gpus| step.split.iter().find(|point| point.rollout_gpus == gpus));
     let Some(point) = best else {
-        return muted(
-            "No split is shorter beyond the error: two that are within 40 % of each other are not told apart.",
-        );
+        return muted("No split is faster than this run by more than our error (40 %).");
     };
     let placement = Some(RolloutPlacement::Split);
     let (rollout_gpus, staleness) = (Some(point.rollout_gpus), Some(step.split_staleness));
@@ -353,7 +351,7 @@ fn moves(run: &Run, step: &RlStep) -> Node {
         .figures("of the step now", |change| show_percent(change.step_s / step.step_s))
         .column("", button)
         .table("What moves the step");
-    let words = "None of these is shorter beyond the error: steps within 40 % of each other are not told apart.";
+    let words = "None of these is faster by more than our error (40 %).";
     Node::from_iter([subheading("What moves it"), table, if gains { Node::none() } else { muted(words) }])
 }
 

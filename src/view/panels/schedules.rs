@@ -135,10 +135,10 @@ pub fn table(run: &Run, rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> N
     let body = sorted(rows, sort).into_iter().map(|row| line(run, row, unit)).collect();
     let table = grid("schedules", head, body);
     let note = t!(
-        "Press a name to choose it, where the software has it. Each is simulated with this run's stage times. Bubble: \
-            idle share of the ranks' \
-            time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op \
-            over its work. Of schedules that never drain, the steady state."
+        "Press a schedule's name to use it, where your software has it. Each is simulated with this run's stage times. \
+            Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time \
+            between a rank's first and last op over its work. Schedules that never drain are shown in the steady \
+            state."
     );
     let note = muted(note);
     Node::from_iter([scrolled("Schedules for this run", table), note])
@@ -317,7 +317,12 @@ fn idles_less(a: &ScheduleFigures, b: &ScheduleFigures) -> Option<Message> {
     let (longer, less) = (b.makespan_s.0 > a.makespan_s.0, b.bubble_fraction < a.bubble_fraction);
     let (own, other) = (show_seconds(works(b)), show_seconds(works(a)));
     (longer == less && own != other && b.step_s != a.step_s).then(|| {
-        t!("The bubble is a share: its ranks work {own} instead of {other}, and idle for the rest.", own, other)
+        t!(
+            "The bubble is a share of the ranks' time: here ranks compute for {own} instead of {other} and are idle \
+            otherwise.",
+            own,
+            other
+        )
     })
 }
 

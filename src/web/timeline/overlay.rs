@@ -28,7 +28,8 @@ fn lines(prepared: &Prepared, place: OpPlace) -> Node {
     let version = prepared.op(place).and_then(|op| prepared.version(place.rank, op.op.microbatch));
     let version = version.map(|updates| match updates {
         ..0 => t!("weights of one update before this step"),
-        _ => t!("weights behind {updates} updates", updates = updates.unsigned_abs()),
+        1 => t!("weights after 1 update since the step began"),
+        0 | 2.. => t!("weights after {updates} updates since the step began", updates = updates.unsigned_abs()),
     });
     describe(&prepared.trace(), place).iter().chain(&version).map(|line| leaf("div", "", line)).collect()
 }

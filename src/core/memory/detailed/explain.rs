@@ -52,7 +52,7 @@ fn sourced(scenario: &Scenario, load: &RankLoad, component: Component, sum: Term
             .closing(closed_form(scenario, load)),
         Component::Buffers => sum
             .from(kernel.source, kernel.place)
-            .note("of the transients only the largest is counted: they do not meet"),
+            .note("only the largest of the transients is counted: they are never there at the same time"),
         Component::Overhead => sum.from(FRAGMENTATION.source, FRAGMENTATION.place),
     }
 }

@@ -142,8 +142,8 @@ fn capacity(evaluation: &Evaluation) -> Term {
     let known = verdicts.into_iter().map(|(verdict, above, word)| (chance(method, verdict, above), word));
     let term = known.filter(|(known, _)| known.like > 0).fold(term, |term, (Chance { like, ran_out }, word)| {
         term.note(t!(
-            "of {like} measured runs with the verdict “{word}”, {ran_out} ran out of memory; the rule had seen \
-                them",
+            "of {like} measured runs with the verdict “{word}”, {ran_out} ran out of memory; these runs also set the \
+                rule",
             like,
             word,
             ran_out
@@ -184,8 +184,8 @@ fn bubble(evaluation: &Evaluation) -> Term {
         share = show_percent(pipeline.bubble_span)
     ))
     .note(t!(
-        "the step of {time} also has what follows the pipeline: optimizer and last messages; of it the bubble is \
-            {share}",
+        "the step of {time} also includes what follows the pipeline, the optimizer and the last messages; the bubble \
+            is {share} of it",
         time = show_seconds(step.time_s),
         share = show_percent(step.bubble_s / step.time_s)
     ));

@@ -68,7 +68,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
     parts.retain(|part| part.value > 0.0);
     written(|| Written::all("X_i", parts).term("X", "exposed communication", Unit::Seconds))
         .note(t!(
-            "{exposed} of it do not hide; {slowed} are compute that hidden traffic slows",
+            "{exposed} of it is not hidden; {slowed} is the time by which hidden traffic slows compute",
             exposed = show_seconds(step.not_hidden_s),
             slowed = show_seconds(step.slows_compute_s)
         ))
@@ -191,8 +191,8 @@ fn window_of(scenario: &Scenario, traffic: Traffic) -> Message {
 fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
     match traffic {
         Traffic::Dp if scenario.zero.stage == 3 && !scenario.shards_once_a_step() => t!(
-            "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted \
-                with the throughput rows"
+            "on the wire of the ZeRO-3 weights, which are sent first: w is the rest of the backward passes' compute; x \
+                fitted with the throughput rows"
         ),
         Traffic::Dp | Traffic::Zero3 => t!("each direction and pass by itself; x fitted with the throughput rows"),
         Traffic::Cp if scenario.run.cp_comm == CpComm::Hierarchical => {

@@ -221,7 +221,9 @@ impl Check<'_> {
         if self.model.moe.is_none() {
             self.refuse("moe_clones", t!("clones of experts need a model with experts"), "");
         } else if run.capacity_factor.is_some() {
-            let message = t!("a padded capacity drops the tokens that clones would take: one of both");
+            let message =
+                t!("a padded expert capacity already drops the tokens that clones would take: use one or the \
+                other");
             let issue = Issue::error("moe_clones", message).with_fix("moe_clones", "");
             self.issues.push(issue.or_fix("capacity_factor", ""));
         } else if run.ep == 1 {

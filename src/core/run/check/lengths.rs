@@ -28,7 +28,7 @@ impl Check<'_> {
             [("microbatch_lengths", run.microbatch_lengths.is_some()), ("documents", run.documents.is_some())]
         {
             if is_set {
-                let message = "lengths are given one by one and as a distribution: one of both describes the samples";
+                let message = "lengths are given one by one and as a distribution: use one or the other";
                 self.refuse(key, message, "");
             }
         }

@@ -107,7 +107,8 @@ impl Check<'_> {
         for (stage, layers) in given.iter().enumerate() {
             if self.is_second_half(start) {
                 let message = t!(
-                    "stage {stage} would begin with an FFN whose mixer is on the stage before: half a block",
+                    "stage {stage} would begin with an FFN while that block's mixer is on the stage before: the block \
+                        is split in two",
                     stage = stage as u64
                 );
                 let mut issue = Issue::error("stage_layers", message);

@@ -104,10 +104,8 @@ impl Check<'_> {
         if core && run.runs_flash_attention() {
             self.warnings.push(Issue::warning(
                 "recompute",
-                t!(
-                    "recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the \
-                    kernel again and saves its statistics alone"
-                ),
+                t!("recomputing the core of attention is meant to save its scores, but FlashAttention keeps none: \
+                        here it runs the kernel again and saves only its statistics"),
             ));
         }
     }

@@ -28,7 +28,10 @@ pub fn read(reader: &mut SettingsReader) {
     };
     reader.model(whole);
     let label = presets::model(id).map_or(id, |preset| preset.choice.label);
-    reader.assume(t!("what Megatron-LM has no argument for is as in {label}, whose tokenizer is named", label));
+    reader.assume(t!(
+        "what Megatron-LM has no argument for is taken from {label}, whose tokenizer the text names",
+        label
+    ));
 }
 
 /// Sizes that settings may say beside the name of a model.

@@ -92,8 +92,8 @@ pub(in crate::dialect) fn lisa(reader: &mut SettingsReader, active: u64) -> Opti
     let sums = sums(&model);
     let rank = rank_of(active as f64 * sums.layers / model.layers.max(1) as f64, &sums);
     reader.assume(t!(
-        "LISA with {active} layers at a time is counted as LoRA of rank {rank} and trained ends: the longer backward \
-            pass is not counted",
+        "LISA with {active} layers at a time is counted as LoRA of rank {rank} with trained embedding and head: the \
+            longer backward pass is not counted",
         active,
         rank
     ));

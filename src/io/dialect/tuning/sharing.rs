@@ -117,7 +117,7 @@ pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sha
 /// --config_file recipes/accelerate_configs/zero3.yaml`, where the recipe says nothing of shards).
 fn by_unknown_launcher(reader: &mut SettingsReader) -> Sharing {
     const SHARDED: &str = "the launcher shards the states";
-    const UNSHARDED: &str = "nothing shards the states: a file of the launcher that does is not here";
+    const UNSHARDED: &str = "states are counted as not sharded; a launcher file that may shard them was not given";
     const LAUNCHED: [&str; 7] =
         ["gpus", "nproc_per_node", "num_processes", "nnodes", "num_machines", "distributed_type", "ray_num_workers"];
     let word = |name| reader.last(name).and_then(Value::text).unwrap_or_default();

@@ -76,8 +76,8 @@ fn words(way: Way, n: u64) -> [Message; 2] {
     match way {
         Way::Data => [
             t!("Data parallelism cuts the batch: of {n} samples a rank has one, and all weights of all layers.", n),
-            t!("The ranks add up their gradients once a step. ZeRO cuts what belongs to weights besides: optimizer \
-                    states, then gradients, then the weights until a layer needs them."),
+            t!("The ranks add up their gradients once a step. ZeRO also cuts what comes with the weights: optimizer \
+                states, then gradients, then the weights themselves until a layer needs them."),
         ],
         Way::Tensor => [
             t!("Tensor parallelism cuts heads and the FFN's units: columns of A, rows of B, and the columns of Y \

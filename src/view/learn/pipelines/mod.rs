@@ -414,8 +414,8 @@ fn dualpipe(dials: &Dials) -> Live {
     ])
     .formula("bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))", of_pairs)
     .note(t!(
-        "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a \
-            real run are the messages, which this picture leaves out."
+        "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. In a real run a pair \
+            hides messages, which this picture leaves out."
     ))
     .below("the bubble", idle(now.as_ref()), 0.04, show_percent)
     .drawn(vec![("Hanayo", of(Schedule::Hanayo, dials)), ("DualPipe", now)])
@@ -428,12 +428,15 @@ fn pipedream(dials: &Dials) -> Live {
     let full = each.as_ref().and_then(idle_while_full);
     let note = match full {
         Some(idle) => t!(
-            "The simulation fills once and drains after {m} micro-batches, to end; PipeDream goes on. Between, {idle} \
-                of the time is idle.",
+            "The simulation fills once, and drains after {m} micro-batches because it has to end; PipeDream goes on. \
+                In between, {idle} of the time is idle.",
             m = dials.get("m"),
             idle = show_percent(idle)
         ),
-        None => t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m")),
+        None => t!(
+            "The simulation drains after {m} micro-batches because it has to end; PipeDream goes on.",
+            m = dials.get("m")
+        ),
     };
     Live::of([
         t!(
@@ -483,7 +486,7 @@ mod tests {
             let idle = idle_while_full(&one).unwrap();
             assert!(idle.abs() < 1e-9 && one.stats.bubble_fraction > 0.05, "{at:?}: {idle}");
             let note = pipedream(&dials).note.to_string();
-            assert!(note.contains("Between, 0.0 % of the time is idle."), "{note}");
+            assert!(note.contains("In between, 0.0 % of the time is idle."), "{note}");
         }
     }
 

@@ -47,8 +47,8 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
         format = "bf16"
     );
     let compared = t!(
-        "The lecture counts the same and calls Φ, of which a layer sends eight times as many numbers, the parameters: \
-            it is the activations between blocks, s b h numbers."
+        "The lecture counts the same: a layer sends 8 Φ numbers. But it calls Φ the parameters; it is the activations \
+            between blocks, s b h numbers."
     );
     sent(Live::of(text), dials, "&sequence_parallel=false").note(note).compared(compared).layer(&pieces)
 }

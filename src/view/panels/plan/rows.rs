@@ -245,8 +245,8 @@ fn chosen_row(found: &[Rc<FoundLayout>]) -> Option<Message> {
     let first = &found[0];
     Some(if serves(&first.run, &first.figures.peak) {
         t!(
-            "“Choose for me” takes row {row}: of layouts whose steps are printed alike one with stages as even as \
-                can be, then with the fewest chunks a rank.",
+            "“Choose for me” takes row {row}: of layouts with the same printed step, the one with the most even \
+                stages, then the fewest chunks a rank.",
             row
         )
     } else {
@@ -277,10 +277,10 @@ fn rule(view: &PlanView, of_map: Option<&FoundLayout>) -> Message {
     };
     let [fit, tight] = [Verdict::Fits, Verdict::Tight].map(|verdict| chance(Method::Detailed, verdict, false));
     let feasible = t!(
-        "A layout is listed if its estimated need, fragmentation included, is no more than the driver shows: of the \
-            {listed} measured runs that did ({fit} that fit, {tight} that are tight) {ran} ran (the rule was chosen, \
-            and the estimate fitted, with them in view). It is tight within {band} % below that; above it, a run may \
-            run out of memory.",
+        "A layout is listed if its estimated need, fragmentation included, is no more than the driver shows: by this \
+            {listed} measured runs would be listed ({fit} called fit, {tight} tight), of which {ran} ran. Rule and \
+            estimate were set with these runs in view. A layout is tight within {band} % below that; above it, a run \
+            may run out of memory.",
         listed = fit.like + tight.like,
         fit = fit.like,
         tight = tight.like,

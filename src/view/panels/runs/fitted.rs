@@ -123,7 +123,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         }
         let layout = Message::joined(", ", settings);
         let name =
-            [load("link", &run, "", &[text(layout)]), aside(t!("informs most: {what}", what = next.teaches.name()))];
+            [load("link", &run, "", &[text(layout)]), aside(t!("tells most about {what}", what = next.teaches.name()))];
         el("span", &[("class", "wrap")], &name)
     };
     let table = Rows::of(&of.next)

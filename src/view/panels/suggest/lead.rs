@@ -146,8 +146,8 @@ pub(super) fn loss_offered(own: &Run, searched: &SearchProgressShown, part: Part
             // Where no layout lessens a part the largest is the main one; else a part that is larger may stay as it is.
             if searched.lessened().is_none() {
                 t!(
-                    "The largest loss that layouts differ in: {loss}, {share} of the step. Those that lessen it most \
-                        may run out of memory.",
+                    "The largest loss that depends on the layout: {loss}, {share} of the step. Those that lessen it \
+                        most may run out of memory.",
                     loss,
                     share
                 )
@@ -161,10 +161,14 @@ pub(super) fn loss_offered(own: &Run, searched: &SearchProgressShown, part: Part
             }
         }
         None if list.is_empty() => {
-            t!("The largest loss that layouts differ in: {loss}, {share} of the step.", loss, share)
+            t!("The largest loss that depends on the layout: {loss}, {share} of the step.", loss, share)
         }
         None => {
-            t!("The largest loss that layouts differ in: {loss}, {share} of the step. No card lessens it.", loss, share)
+            t!(
+                "The largest loss that depends on the layout: {loss}, {share} of the step. No card lessens it.",
+                loss,
+                share
+            )
         }
     }
 }

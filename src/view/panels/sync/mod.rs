@@ -117,27 +117,27 @@ fn relation(found: &GradientSync) -> Node {
     }
     let parts = Message::joined(", ", parts);
     let split = t!(
-        "Of the gradients {not_hidden} do not hide and {slows} are compute that they slow.",
+        "Gradients add {not_hidden} that is not hidden, and slow compute by {slows}.",
         not_hidden = shown("gradients that do not hide", gradients.not_hidden),
         slows = shown("compute that gradients slow", gradients.slows)
     );
     let (eager, gradients) = (found.exposed[2], gradients.exposed());
     let differs = gradients.0 - eager.0;
     let tie = if differs.abs() <= 1e-3 * gradients.0 {
-        "The eager picture leaves the same: no bubble follows its last op."
+        "Sent eagerly, gradients are exposed for as long: no bubble follows the last op."
     } else if differs > 0.0 {
-        "The eager picture leaves less: the step, as calibrated, lets gradients hide behind one backward pass and no \
-            bubble; the bubble after a rank's last op hides more of them."
+        "Sent eagerly, gradients are exposed for less: the bubble after a rank's last op hides more of them, while the \
+            step, as calibrated, counts one backward pass and no bubble."
     } else {
-        "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of \
-            a rank's chunks; in this order its last op is a smaller one."
+        "Sent eagerly, gradients are exposed for longer: the step, as calibrated, hides them behind a backward pass of \
+            all of a rank's chunks; in this order the last op is a smaller one."
     };
     Node::from_iter([
         ask("link", Figure::Exposed, &[text("Exposed communication of the step")]),
         text(" "),
         text(t!(
-            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its \
-                last op, for the share of the DP overlap.",
+            "for rank {rank}, which has most exposed: {parts}. {split} {tie} A stage's traffic may begin within its \
+                last op, for the share set as DP overlap.",
             rank,
             parts,
             split,
@@ -155,8 +155,8 @@ fn buckets(found: &GradientSync) -> Node {
         .figures("complete at", |bucket| show(bucket.complete))
         .figures("leave at", |bucket| show(bucket.start))
         .figures("on the wire", |bucket| show(bucket.end - bucket.start))
-        .figures("behind ops", |bucket| show(bucket.behind))
-        .figures("in bubbles", |bucket| show(bucket.bubble))
+        .figures("hidden behind ops", |bucket| show(bucket.behind))
+        .figures("hidden in bubbles", |bucket| show(bucket.bubble))
         .figures("after the end", |bucket| show(bucket.after))
         .figures("slows ops by", |bucket| show(bucket.behind * CONTENTION.value))
         .table("Gradients on the wire")
