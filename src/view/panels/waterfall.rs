@@ -59,10 +59,10 @@ pub(crate) fn field_of(part: PartKind) -> &'static str {
     row.map_or(part_words(part), |row| row.0)
 }
 
-/// True for a part that is not there in some layouts, or hardly: a loss of this one. Kernels are below the peak in
-/// every layout: only where a known one lessens them are they a loss that a layout can change.
-const fn is_of_layout(part: PartKind) -> bool {
-    !matches!(part, PartKind::Ideal | PartKind::Kernels | PartKind::Loader)
+/// True for a part that is a loss beside the kernels. Those are below the peak in every layout, more or less: only where
+/// a known layout lessens them most are they called a loss.
+const fn is_beside_kernels(part: PartKind) -> bool {
+    !matches!(part, PartKind::Ideal | PartKind::Kernels)
 }
 
 /// The rows of `step` that are shown: name, class, figure and time.
@@ -83,15 +83,15 @@ pub fn rows_made_of(parts: Vec<(PartKind, f64)>, whole: f64) -> impl Iterator<It
 }
 
 /// Share of the step below which a loss that no known layout lessens is not called the main one: a choice.
-const LEAST: f64 = 0.01;
+pub const LEAST: f64 = 0.01;
 
-/// The main loss: the part that a known layout lessens most (`lessened`), else the largest of those that layouts differ
-/// in, where that is a hundredth of the step at least; with its share of the step.
+/// The main loss: the part that a known layout lessens most (`lessened`), else the largest beside the kernels, where
+/// that is a hundredth of the step at least; with its share of the step.
 pub fn main_loss(evaluation: &Evaluation, lessened: Option<PartKind>) -> Option<(PartKind, f64)> {
     let step = &evaluation.report.step;
     let losses = step.parts.iter().filter(|part| match lessened {
         Some(kind) => part.kind == kind,
-        None => is_of_layout(part.kind),
+        None => is_beside_kernels(part.kind),
     });
     let most = losses.max_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0))?;
     let least = if lessened.is_some() { SMALLEST_PRINTED } else { LEAST };

@@ -3,7 +3,7 @@
 use super::found::{SearchProgressShown, better_part};
 use crate::node::figure::Scope;
 use crate::panels::names::names;
-use crate::panels::waterfall::{main_loss, part_words};
+use crate::panels::waterfall::{LEAST, main_loss, part_words};
 use crate::prelude::*;
 use crate::views::PanelsTab;
 use crate::words;
@@ -130,7 +130,7 @@ pub(super) fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgre
 }
 
 /// The main loss, and the card that gives it as its cause: "lessens most" where that is the first one, of a faster
-/// layout; else the card by its title, or that none does.
+/// layout; else the card by its title. Where no card does, nothing is said of what layouts do to it.
 pub(super) fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share: f64) -> Message {
     let (loss, share) = (part_words(part), show_percent(share));
     let list: Vec<&Better> = searched.betters.list.iter().collect();
@@ -143,11 +143,11 @@ pub(super) fn loss_offered(own: &Run, searched: &SearchProgressShown, part: Part
             t!("The loss that the card \"{card}\" lessens: {loss}, {share} of the step.", loss, share, card)
         }
         None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
-            // Where no layout lessens a part the largest is the main one; else a part that is larger may stay as it is.
+            // Where no layout is known to lessen a part, the largest is the main one, whatever layouts do to it.
             if searched.lessened().is_none() {
                 t!(
-                    "The largest loss that depends on the layout: {loss}, {share} of the step. Those that lessen it \
-                        most may run out of memory.",
+                    "The largest loss beside the kernels: {loss}, {share} of the step. Layouts that lessen it most \
+                        may run out of memory.",
                     loss,
                     share
                 )
@@ -160,20 +160,11 @@ pub(super) fn loss_offered(own: &Run, searched: &SearchProgressShown, part: Part
                 )
             }
         }
-        None if list.is_empty() => {
-            t!("The largest loss that depends on the layout: {loss}, {share} of the step.", loss, share)
-        }
-        None => {
-            t!(
-                "The largest loss that depends on the layout: {loss}, {share} of the step. No card lessens it.",
-                loss,
-                share
-            )
-        }
+        None => t!("The largest loss beside the kernels: {loss}, {share} of the step.", loss, share),
     }
 }
 
-/// The main loss that layouts differ in, and how far the search is: the line beside the head of the cards.
+/// The main loss, and how far the search is: the line beside the head of the cards.
 pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
     let loss = match main_loss(evaluation, searched.lessened()) {
         _ if evaluation.report.memory.overall() == Verdict::Oom => {
@@ -183,7 +174,7 @@ pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
             let main = loss_offered(&evaluation.scenario.run, searched, part, share);
             Message::joined(" ", batch_in_line(evaluation, searched).into_iter().chain([main]))
         }
-        None => t!("No loss that a layout can change."),
+        None => t!("No loss beside the kernels is {least} of the step.", least = show_percent(LEAST)),
     };
     let searched = match (searched.evaluated, searched.done) {
         (0, _) => Message::default(),
