@@ -38,6 +38,8 @@ pub struct ViewState {
     pub board: Board,
     /// The open tab of the Run's panels; none: the first.
     pub tab: Option<PanelsTab>,
+    /// Of the tab of the pipeline even and uneven layers are shown.
+    pub splits: bool,
     /// The models of the catalogue are searched for the largest one that trains.
     pub models: bool,
     /// Parts and causes of a diagnosis, as numbers.
@@ -61,6 +63,9 @@ const MEASURED: &str = "runs";
 /// Id of the search for the largest model.
 const MODELS: &str = "models";
 
+/// Id of the panel of even and uneven layers.
+const SPLITS: &str = "splits";
+
 /// A key of the view.
 struct Key {
     /// Its name in a link, behind `view.`.
@@ -72,7 +77,7 @@ struct Key {
 }
 
 /// All keys, in the order in which links are written. Their names and meanings never change.
-const KEYS: [Key; 22] = [
+const KEYS: [Key; 23] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
@@ -188,6 +193,14 @@ const KEYS: [Key; 22] = [
         read: |view, text| view.tab = PanelsTab::from_id(&text),
     },
     Key {
+        name: "part",
+        text: |view| {
+            let is_said = view.open == View::Run && view.embed.is_none() && view.tab == Some(PanelsTab::Pipeline);
+            (view.splits && is_said).then(|| SPLITS.to_owned())
+        },
+        read: |view, text| view.splits = text == SPLITS,
+    },
+    Key {
         name: "search",
         text: |view| (view.models && view.open == View::Whole).then(|| MODELS.to_owned()),
         read: |view, text| view.models = text == MODELS,
@@ -280,6 +293,7 @@ mod tests {
             "lesson=pipelines.interleaving&sliders=p.8,m.16",
             "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
             "tab=costs&layout=chosen",
+            "tab=pipeline&part=splits",
             "open=whole&search=models",
             "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
             "open=scoreboard&tool=simumax&runs=peaks",
@@ -308,7 +322,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_leaves_the_default() {
         let bad = "open=kitchen&gpu=x&diagnosis=fine&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&\
-            runs=far&layout=mine&theme=purple&tab=table&search=gold";
+            runs=far&layout=mine&theme=purple&tab=table&part=half&search=gold";
         assert_eq!(written(&read(bad)), "ticked=");
         assert_eq!(read("embed=cellar").embed, Some(Embed::All));
     }

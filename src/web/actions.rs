@@ -26,6 +26,10 @@ use web_sys::{CustomEvent, CustomEventInit, Element, MouseEvent};
 
 /// Carries out `action`.
 pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
+    if changes_run(&action) {
+        // A press is a step of its own, however soon it follows an edit or the end of a search.
+        state.history.get_value().begin();
+    }
     match action {
         Action::Explain(figure) => {
             state.ask(figure);
@@ -46,8 +50,8 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             if !set.is_empty() {
                 name_run(state, &set);
             }
-            state.panels.splits.set(true);
             open_tab(state, PanelsTab::Pipeline);
+            state.view.change(|view| view.splits = true);
         }
         Action::Costs(set) => {
             name_run(state, &set);
@@ -121,6 +125,21 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.view.show(View::Run);
         }
     }
+}
+
+/// True for a press that sets fields of the Run as it is, or chooses its layout.
+const fn changes_run(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Apply(_)
+            | Action::Name(_)
+            | Action::Splits(_)
+            | Action::Costs(_)
+            | Action::Try(..)
+            | Action::Import(..)
+            | Action::SearchModels(_)
+            | Action::ChooseLayout(_)
+    )
 }
 
 /// Sets fields whose outcome was promised for the layout as it is: one that follows the run is not chosen anew.

@@ -5,9 +5,9 @@ use super::ranking::FoundLayout;
 use crate::advice::{is_told, untold};
 use crate::message::Message;
 use crate::run::{OneOf, Run};
-use crate::sort::sort;
 use crate::t;
 use crate::units::Seconds;
+use std::cmp::Ordering;
 
 /// A part of a step as what one layout wins or loses by: less of it, more of it, how much there is.
 type Part = (&'static str, &'static str, Seconds);
@@ -76,7 +76,8 @@ pub fn is_in_differences(key: &str) -> bool {
 /// Stages whose layers are listed at most.
 const LISTED_STAGES: usize = 8;
 
-/// An uneven split: its layers by stage; of many stages, which ends have fewer.
+/// An uneven split: its layers by stage; of many stages, which ends have fewer, or how many layers they have where
+/// others differ, too.
 pub fn stages_words(layers: &[u64]) -> Message {
     if layers.len() > LISTED_STAGES {
         return shorter_stages(layers);
@@ -85,18 +86,21 @@ pub fn stages_words(layers: &[u64]) -> Message {
     t!("layers by stage {layers}", layers)
 }
 
-/// Which ends of an uneven split have fewer layers than its middle stage by size.
+/// Which ends of an uneven split have fewer layers than the stages between them, which are alike; else the least and
+/// the most layers of a stage.
 fn shorter_stages(layers: &[u64]) -> Message {
-    let mut sizes = layers.to_vec();
-    sort(&mut sizes);
-    let middle = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
-    let is_short = |layers: Option<&u64>| layers.is_some_and(|layers| *layers < middle);
-    match (is_short(layers.first()), is_short(layers.last())) {
-        (true, true) => t!("first and last stage shorter"),
-        (true, false) => t!("first stage shorter"),
-        (false, true) => t!("last stage shorter"),
-        (false, false) => t!("uneven stages"),
+    if let [first, inner @ .., last] = layers
+        && let Some(middle) = inner.first().filter(|one| inner.iter().all(|other| other == *one))
+    {
+        match (first.cmp(middle), last.cmp(middle)) {
+            (Ordering::Less, Ordering::Less) => return t!("first and last stage shorter"),
+            (Ordering::Less, Ordering::Equal) => return t!("first stage shorter"),
+            (Ordering::Equal, Ordering::Less) => return t!("last stage shorter"),
+            _ => {}
+        }
     }
+    let (least, most) = (layers.iter().min().copied().unwrap_or(0), layers.iter().max().copied().unwrap_or(0));
+    t!("uneven stages of {least} to {most} layers", least, most)
 }
 
 /// The part of a step by which `other` takes longer than `one` most, in words: "more bubble"; none where no part grows.
@@ -157,4 +161,30 @@ pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {
     let sentence = t!("{clauses}.", clauses = Message::joined(", ", clauses));
     let equal = (!is_told).then(|| untold(&one.run, one.figures.time_s.0, step));
     Message::joined(" ", std::iter::once(sentence).chain(equal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the words say of the ends and of the stages between them is true of the split.
+    #[test]
+    fn the_words_of_many_stages_are_true_of_them() {
+        for ends in [1, 2, 3] {
+            for inner in [vec![2; 8], vec![3; 8], vec![2, 2, 2, 3, 3, 3, 2, 2]] {
+                for last in [1, 2, 3] {
+                    let layers: Vec<u64> = [vec![ends], inner.clone(), vec![last]].concat();
+                    let words = stages_words(&layers).to_string();
+                    let are_alike = inner.iter().all(|one| *one == inner[0]);
+                    let (first, last) = (ends < inner[0], last < inner[0]);
+                    assert_eq!(words.starts_with("first and last stage"), are_alike && first && last, "{layers:?}");
+                    if words.contains("shorter") {
+                        assert!(are_alike && (first || last), "{layers:?} {words}");
+                        assert_eq!(words.contains("first"), first, "{layers:?} {words}");
+                        assert_eq!(words.contains("last"), last, "{layers:?} {words}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -145,7 +145,7 @@ fn step(evaluation: &Evaluation) -> String {
     };
     say("bubble", bubble, format!("idle over total{once}"));
     let span = show_percent(pipeline.bubble_span);
-    let note = "idle between a rank's first and last op over its work, as the zero-bubble papers count";
+    let note = "on the worst rank: idle between its first and last op over its work, as the zero-bubble papers count";
     say("bubble in span", span, note.to_owned());
     let rate = significant(step.tflops_per_gpu, 3);
     say("model TFLOP/s per GPU", rate, String::new());

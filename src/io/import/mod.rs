@@ -22,6 +22,7 @@ use super::dialect::{
     Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, file_named, is_off, megatron, peft,
     preset_named, python_trainer, torchtitan, trl,
 };
+use super::export::launcher;
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
@@ -32,7 +33,7 @@ use notebook::Notebook;
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
-use shardscope_core::run::presets;
+use shardscope_core::run::presets::{self, Trainer};
 use shardscope_core::run::registry::out_of_range;
 use shardscope_core::run::{Allocator, OneOf, Run, Scenario, Value};
 use shardscope_core::t;
@@ -628,6 +629,16 @@ fn is_as_written(dialect: &Dialect, scenario: &Scenario, entries: &SettingEntrie
     written.iter().eq(compared)
 }
 
+/// Settings of programs that train with Hugging Face's Trainer, DeepSpeed or PyTorch's FSDP, whichever it is.
+const PEERS: [&str; 6] = ["accelerate", "axolotl", "deepspeed", "llama-factory", "peft", "trl"];
+
+/// True if the software of `run` is launched by settings of `dialect`.
+fn is_own(dialect: &Dialect, run: &Run) -> bool {
+    let own = launcher(run);
+    let is_peer = PEERS.contains(&own) || run.stack.preset_row().trainer == Trainer::PyTorch;
+    own == dialect.id || is_peer && PEERS.contains(&dialect.id)
+}
+
 fn from_dialect(
     dialect: &Dialect,
     source: &ImportText,
@@ -642,11 +653,13 @@ fn from_dialect(
         && is_as_written(dialect, &scenario, &entries)
     {
         let what = t!("the whole run: the settings are as they were exported");
+        let label = run.stack.preset_row().choice.label;
+        let other = t!("software: {label}, as in the link; what these settings launch is another program", label);
         return Ok(Meaning {
             format,
             run: run.clone(),
             used: vec![("link in the comment".to_owned(), what)],
-            assumed: Vec::new(),
+            assumed: if is_own(dialect, run) { Vec::new() } else { vec![other] },
             ignored: Vec::new(),
             unread: Vec::new(),
             branches: Vec::new(),
@@ -665,7 +678,8 @@ fn from_dialect(
         let said = gpu_of_text(&mut reader.run, launch.text, &said_by(source, launch));
         reader.assumed.push(said.unwrap_or_else(|none| none.why));
     }
-    let stack = exported.is_none().then_some(stack);
+    // Settings of another program than that of the link were made for it: edited, they say what it does.
+    let stack = exported.as_ref().is_none_or(|run| !is_own(dialect, run)).then_some(stack);
     if dialect.id == trl::DIALECT.id && python::is_program(source.text) {
         let tables = [dialect.id, "from-pretrained", peft::DIALECT.id];
         let mut read = finish(dialect, &tables, reader, format, stack)?;
@@ -864,6 +878,44 @@ mod tests {
             x.py --tensor-model-parallel-size 8 --seq-length 4096";
         let read = run(script).run;
         assert_eq!((read.tp, read.seq_len, read.software().overlap.tp, read.gpus), (8, 4096, 0.5, 128));
+    }
+
+    /// torchtitan is what a TOML file of its settings launches, whatever the link in its comment was of: as exported the
+    /// run comes back, and the account names the software; edited, the settings are those of torchtitan.
+    #[test]
+    fn edited_settings_of_another_program_are_of_that_program() {
+        let made = Run::example();
+        let scenario = Scenario::new(&made).unwrap();
+        let dialect = super::super::dialect::dialect("torchtitan").unwrap();
+        let comment = format!("https://example.org/#{}", link::encode(&made));
+        let text = (dialect.print)(&dialect.written(&scenario), &[comment]);
+        let whole = run(&text);
+        let label = made.stack.preset_row().choice.label;
+        assert_eq!(whole.run, made);
+        assert!(whole.assumed.iter().any(|said| said.to_string().contains(label)), "{:?}", whole.assumed);
+        let edited = text.replace("tensor_parallel_degree = 2", "tensor_parallel_degree = 8");
+        assert_ne!(edited, text);
+        let edited = run(&edited);
+        assert_eq!((edited.run.stack.preset_row().trainer, edited.run.tp), (Trainer::Torchtitan, 8));
+        let alone: String =
+            text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+        let alone = run(&alone.replace("tensor_parallel_degree = 2", "tensor_parallel_degree = 8"));
+        assert_eq!((edited.run.zero, edited.run.stack), (alone.run.zero, alone.run.stack));
+        // The software's own settings say nothing of the kind.
+        let megatron = super::super::dialect::dialect("megatron").unwrap();
+        let comment = format!("https://example.org/#{}", link::encode(&made));
+        let own = run(&(megatron.print)(&megatron.written(&scenario), &[comment]));
+        assert!(own.assumed.is_empty() && own.run == made, "{:?}", own.assumed);
+    }
+
+    /// A launch script that is exported has the length of the training as a variable: it changes no step.
+    #[test]
+    fn a_length_that_is_left_open_changes_no_verdict() {
+        let script = "torchrun --nnodes 8 --nproc-per-node 8 x.py --tensor-model-parallel-size 8 --seq-length 4096 \
+            --train-iters \"$TRAIN_ITERS\"";
+        let read = run(script);
+        assert!(read.unread.iter().all(|one| one.name != "--train-iters"), "{:?}", read.unread);
+        assert!(read.ignored.iter().any(|one| one.to_string().starts_with("--train-iters")), "{:?}", read.ignored);
     }
 
     /// RFC 8259, section 7: brackets inside a JSON string are letters of it, however many open there.

@@ -1,7 +1,7 @@
 //! Settings that no reader took, in two lists: those without effect, and those that may matter.
 
 use crate::dialect::rows::reader::Left;
-use crate::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};
+use crate::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class, is_name_of};
 use crate::dialect::{bare, is_off};
 use serde::Serialize;
 use shardscope_core::message::{Message, verbatim};
@@ -116,6 +116,7 @@ impl Account {
                 let why = t!("its effect is not modelled here");
                 self.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(change)));
             }
+            Some(SettingClass::Read) if is_length(&name) => self.ignored.push(ignored(&name, LENGTH)),
             Some(SettingClass::Read) => {
                 let why = t!("this value, or this setting without others beside it, is not read");
                 self.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(CouldChange::Both)));
@@ -126,6 +127,14 @@ impl Account {
             }
         }
     }
+}
+
+/// What is said of a length of the training that is not a number, such as a variable without a value.
+const LENGTH: &str = "the length of the training, not known here: a step has the same memory and time";
+
+/// True if a program calls the length of a training so.
+fn is_length(name: &str) -> bool {
+    is_name_of("tokens_total", name)
 }
 
 /// Accounts for settings that nothing took, by the `tables` of their program; `off` are sections that are switched off.
@@ -154,6 +163,10 @@ pub(super) fn account(
                 | SettingClass::NotModelledIfOn(change)
                 | SettingClass::NotModelledIfOff(change),
             ) => Some(change),
+            Some(SettingClass::Read) if is_length(&name) => {
+                account.ignored.push(ignored(&name, LENGTH));
+                continue;
+            }
             Some(SettingClass::Read) => Some(CouldChange::Both),
             None => None,
         };

@@ -60,9 +60,11 @@ pub(super) fn sets(run: &Run, own: &Run) -> Message {
 pub(super) const MORE_GPUS: &str = "Fewest GPUs in another layout";
 
 /// Words of a gain, and the colour that it has in the pictures; `is_one`: a single setting changes; `is_more`: on more
-/// GPUs than the Run has.
-pub(super) const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static str, &'static str) {
+/// GPUs than the Run has; `is_full`: the Run trains all weights, where an adapter may be the smaller change.
+pub(super) const fn kind(gain: Gain, is_one: bool, is_more: bool, is_full: bool) -> (&'static str, &'static str) {
     match gain {
+        Gain::Change if is_full && is_one => ("Smallest change, all weights trained", "c-recompute"),
+        Gain::Change if is_full => ("Fewest changes, all weights trained", "c-recompute"),
         Gain::Change if !is_one => ("Fewest changes that fit", "c-recompute"),
         Gain::Fewest if is_more => (MORE_GPUS, "c-weight"),
         Gain::Fits => ("Fastest that fits", "c-forward"),

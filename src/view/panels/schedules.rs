@@ -326,6 +326,16 @@ fn idles_less(a: &ScheduleFigures, b: &ScheduleFigures) -> Option<Message> {
     })
 }
 
+/// The bubble of `second` beside that of `first`.
+fn bubbles(first: &ComparedSchedule, second: &ComparedSchedule) -> Message {
+    let (own, other) = (second.bubble(), first.bubble());
+    if own.to_string() == other.to_string() {
+        t!("has the same bubble, {bubble}", bubble = own)
+    } else {
+        t!("has a bubble of {own} instead of {other}", own, other)
+    }
+}
+
 /// The first sentence of [`against`], which begins with `time`.
 fn times_and_activations(
     time: Message,
@@ -338,13 +348,11 @@ fn times_and_activations(
     let bytes = unit.show(Bytes(more.abs()));
     if more.abs() < SMALLEST_PRINTED * a.activations_bytes.0 {
         return t!(
-            "{time} per step ({own_time} against {other_time}) and has a bubble of {own_bubble} instead of \
-                {other_bubble}. Both hold {held} micro-batches.",
+            "{time} per step ({own_time} against {other_time}) and {bubbles}. Both hold {held} micro-batches.",
             time,
             own_time = second.step(),
             other_time = first.step(),
-            own_bubble = second.bubble(),
-            other_bubble = first.bubble(),
+            bubbles = bubbles(first, second),
             held = number(b.in_flight, 3)
         );
     }
@@ -368,13 +376,11 @@ fn times_and_activations(
         t!("{own_held} micro-batches instead of {other_held}", own_held, other_held)
     };
     t!(
-        "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, \
-            and holds {memory} {place} ({held}).",
+        "{time} per step ({own_time} against {other_time}), {bubbles}, and holds {memory} {place} ({held}).",
         time,
         own_time = second.step(),
         other_time = first.step(),
-        own_bubble = second.bubble(),
-        other_bubble = first.bubble(),
+        bubbles = bubbles(first, second),
         memory,
         place,
         held
@@ -616,6 +622,7 @@ mod tests {
         assert!(message.contains("more activations") && message.contains("32"), "{message}");
         let same = against(&Run::default(), &one, &one, MemoryUnit::Gib).to_string();
         assert!(same.contains("takes as long as") && same.contains("Both hold "), "{same}");
+        assert!(same.contains("has the same bubble, ") && !same.contains(" instead of "), "{same}");
     }
 
     /// 1F1B holds p - r micro-batches on rank r, ZB-H1 p on each (its paper, section 2.3): both hold p at most, and the

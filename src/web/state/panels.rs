@@ -30,8 +30,6 @@ pub(crate) struct Panels {
     pub shares: RwSignal<Option<bool>>,
     /// The models of the catalogue are to be searched, once the whole run is shown.
     pub models: RwSignal<bool>,
-    /// Even and uneven layers are to be shown, once the tab of the pipeline is.
-    pub splits: RwSignal<bool>,
     /// The side that a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
 }
@@ -51,7 +49,6 @@ impl Panels {
             sheet: RwSignal::new(None),
             shares: RwSignal::new(None),
             models: RwSignal::new(false),
-            splits: RwSignal::new(false),
             tab: RwSignal::new("results"),
         }
     }

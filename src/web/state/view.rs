@@ -44,6 +44,8 @@ pub(crate) struct Viewed {
     pub compare: Memo<Option<String>>,
     /// The open tab of the Run's panels.
     pub tab: Memo<PanelsTab>,
+    /// Even and uneven layers are shown in the tab of the pipeline.
+    pub splits: Memo<bool>,
     /// Seed of the simulated future that was chosen.
     pub future: Memo<Option<u64>>,
     /// Row and class of the scoreboard.
@@ -89,6 +91,7 @@ impl Viewed {
             gpu: part(state, |state| &state.gpu),
             compare: part(state, |state| &state.compare),
             tab: Memo::new(move |_| state.with(|state| state.tab).unwrap_or(PanelsTab::Memory)),
+            splits: part(state, |state| &state.splits),
             future: part(state, |state| &state.future),
             board: part(state, |state| &state.board),
             days: part(state, |state| &state.days),

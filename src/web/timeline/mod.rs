@@ -55,14 +55,19 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
         compare_options(chosen.as_deref().unwrap_or_default())
     });
     let split = shown(state, move || split(look));
-    let chosen = RwSignal::new(0_usize);
     let (names, panels): (Vec<_>, Vec<_>) = Panel::offered(Tab::Pipeline).unzip();
     let of_splits = panels.iter().position(|panel| *panel == Panel::Splits).map_or(0, |at| at + 1);
+    // The address says whether even and uneven layers are shown.
+    let chosen = RwSignal::new(if state.view.now().splits { of_splits } else { 0 });
     effect(move || {
-        if state.panels.splits.get() {
-            state.panels.splits.set(false);
-            chosen.set(of_splits);
+        let (splits, is_shown) = (state.view.splits.get(), chosen.get_untracked() == of_splits);
+        if splits != is_shown {
+            chosen.set(if splits { of_splits } else { 0 });
         }
+    });
+    effect(move || {
+        let splits = chosen.get() == of_splits;
+        state.view.change(|view| view.splits = splits);
     });
     let content = shown(state, move || {
         let panel = *panels.get(chosen.get().checked_sub(1)?)?;

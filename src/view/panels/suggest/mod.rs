@@ -160,10 +160,11 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
     let (class, mark, _) = words::verdict_words(&better.run, peak.overall, [peak.bytes, peak.capacity]);
     let changed = changes(&better.run, own).into_iter().filter(|change| !FOLLOW.contains(&change.field.key)).count();
     let run = keeping_budget(own, better.run.clone());
+    let (is_more, is_full) = (better.run.gpus > own.gpus, own.adapter.method.is_none());
     Card {
         gain: better.gain,
         sets: sets(&run, own),
-        kind: if is_own { SHORTENED } else { kind(better.gain, changed == 1, better.run.gpus > own.gpus) },
+        kind: if is_own { SHORTENED } else { kind(better.gain, changed == 1, is_more, is_full) },
         run: Arc::new(run),
         name,
         figure,
