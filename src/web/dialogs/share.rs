@@ -148,7 +148,8 @@ const FORMS: [(Form, &str, &str); 6] = [
     (
         Form::Element,
         "Embed as element",
-        "An element as high as its content, for pages that allow scripts; it needs embed.js of this page.",
+        "An element as high as its content, for pages that allow scripts. It loads embed.js of this page: a page of \
+            another host gets it only where this host sends Access-Control-Allow-Origin (see Hosting).",
     ),
     (Form::Markdown, "Markdown", "A link to the whole page, named after the run."),
     (
