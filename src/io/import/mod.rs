@@ -897,9 +897,8 @@ mod tests {
         assert_ne!(edited, text);
         let edited = run(&edited);
         assert_eq!((edited.run.stack.preset_row().trainer, edited.run.tp), (Trainer::Torchtitan, 8));
-        let alone: String =
-            text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
-        let alone = run(&alone.replace("tensor_parallel_degree = 2", "tensor_parallel_degree = 8"));
+        let settings: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        let alone = run(&settings.join("\n").replace("tensor_parallel_degree = 2", "tensor_parallel_degree = 8"));
         assert_eq!((edited.run.zero, edited.run.stack), (alone.run.zero, alone.run.stack));
         // The software's own settings say nothing of the kind.
         let megatron = super::super::dialect::dialect("megatron").unwrap();
