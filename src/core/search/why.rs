@@ -76,8 +76,8 @@ pub fn is_in_differences(key: &str) -> bool {
 /// Stages whose layers are listed at most.
 const LISTED_STAGES: usize = 8;
 
-/// An uneven split: its layers by stage; of many stages, which ends have fewer, or how many layers they have where
-/// others differ, too.
+/// An uneven split: its layers by stage; of many stages, which ends have fewer, or how many layers the ends and the
+/// stages between them have.
 pub fn stages_words(layers: &[u64]) -> Message {
     if layers.len() > LISTED_STAGES {
         return shorter_stages(layers);
@@ -86,21 +86,20 @@ pub fn stages_words(layers: &[u64]) -> Message {
     t!("layers by stage {layers}", layers)
 }
 
-/// Which ends of an uneven split have fewer layers than the stages between them, which are alike; else the least and
-/// the most layers of a stage.
+/// Which ends of an uneven split have fewer layers than the stages between them, which are alike; else the layers of
+/// both ends and the least and the most between them.
 fn shorter_stages(layers: &[u64]) -> Message {
-    if let [first, inner @ .., last] = layers
-        && let Some(middle) = inner.first().filter(|one| inner.iter().all(|other| other == *one))
-    {
-        match (first.cmp(middle), last.cmp(middle)) {
-            (Ordering::Less, Ordering::Less) => return t!("first and last stage shorter"),
-            (Ordering::Less, Ordering::Equal) => return t!("first stage shorter"),
-            (Ordering::Equal, Ordering::Less) => return t!("last stage shorter"),
-            _ => {}
-        }
+    let [first, inner @ .., last] = layers else { return t!("layers by stage") };
+    let (least, most) = (inner.iter().min().unwrap_or(first), inner.iter().max().unwrap_or(first));
+    if least < most {
+        return t!("layers by stage {first}, {least} to {most}, {last}", first, least, most, last);
     }
-    let (least, most) = (layers.iter().min().copied().unwrap_or(0), layers.iter().max().copied().unwrap_or(0));
-    t!("uneven stages of {least} to {most} layers", least, most)
+    match (first.cmp(least), last.cmp(least)) {
+        (Ordering::Less, Ordering::Less) => t!("first and last stage shorter"),
+        (Ordering::Less, Ordering::Equal) => t!("first stage shorter"),
+        (Ordering::Equal, Ordering::Less) => t!("last stage shorter"),
+        _ => t!("layers by stage {first}, {middle}, {last}", first, middle = least, last),
+    }
 }
 
 /// The part of a step by which `other` takes longer than `one` most, in words: "more bubble"; none where no part grows.
