@@ -4,7 +4,8 @@ use shardscope::core::accuracy::{Bench, FILES, Measurement, SOURCES, SourceUse, 
 use shardscope::core::memory::Verdict;
 use shardscope::core::memory::verdict::chance;
 use shardscope::core::report::evaluate;
-use shardscope::core::run::Method;
+use shardscope::core::run::{Method, Run};
+use shardscope::core::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::OnceLock;
@@ -157,4 +158,68 @@ fn what_was_published_as_running_is_called_out_of_memory_only_where_it_is_named(
         let named = CALLED_OUT.iter().find(|(name, ..)| *name == source);
         assert!(named.is_some_and(|(_, at_most, _)| count <= *at_most), "{source}: {count} runs");
     }
+}
+
+/// Names of GPUs as sources print them, by how they begin, and the presets of these GPUs; of two that fit the longer
+/// one counts.
+const PRINTED: [(&str, &str); 29] = [
+    ("A100", "a100-sxm-80gb"),
+    ("A100 40GB", "a100-sxm-40gb"),
+    ("a100-sxm-40gb", "a100-sxm-40gb"),
+    ("a100-sxm-80gb", "a100-sxm-80gb"),
+    ("a100_40gb", "a100-sxm-40gb"),
+    ("a100_80gb", "a100-sxm-80gb"),
+    ("B200", "b200-sxm"),
+    ("B300", "b300-sxm"),
+    ("gb200", "gb200"),
+    ("GB200", "gb200"),
+    ("GB300", "gb300"),
+    ("H100", "h100-sxm-80gb"),
+    ("H100-96GB", "h100-sxm-96gb"),
+    ("h100-sxm-80gb", "h100-sxm-80gb"),
+    ("h100-sxm-94gb", "h100-sxm-94gb"),
+    ("h100_80gb", "h100-sxm-80gb"),
+    ("H200", "h200-sxm-141gb"),
+    ("L40S", "l40s"),
+    ("MI300X", "mi300x"),
+    ("MI325X", "mi325x"),
+    ("MI350X", "mi350x"),
+    ("MI355X", "mi355x"),
+    ("RTX 3090", "rtx-3090"),
+    ("RTX 4090", "rtx-4090"),
+    ("T4", "t4"),
+    ("A10 ", "a10"),
+    ("L4 ", "l4"),
+    ("H20", "h20-sxm-96gb"),
+    ("V100", "v100-sxm-32gb"),
+];
+
+/// A line that names its GPU, in a column or, as MLPerf's do, at the end of its name ("... on 8 H200"), opens a run on
+/// that GPU: what is measured on one card says nothing of another.
+#[test]
+fn every_row_that_names_a_gpu_opens_a_run_on_it() {
+    let mut named = 0;
+    let mut others = Vec::new();
+    for (file, _) in FILES {
+        let text = fs::read_to_string(format!("{}/public/data/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        for line in Table::read(&text).lines().filter(|line| !line.text("run").is_empty()) {
+            let at_end = || line.text("name").rsplit(' ').next().unwrap_or_default();
+            let printed = [line.text("gpu_type"), line.text("gpu"), at_end()];
+            let Some(printed) = printed.into_iter().find(|name| !name.is_empty()) else { continue };
+            let fitting = PRINTED.iter().filter(|(name, _)| printed.starts_with(name));
+            let (_, id) = fitting.max_by_key(|(name, _)| name.len()).unwrap_or_else(|| panic!("{file}: {printed}"));
+            let pairs = line.text("run").split('&').filter_map(|pair| pair.split_once('='));
+            let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let (run, issues) = Run::from_pairs(&pairs);
+            assert!(issues.is_empty(), "{file}: {issues:?}");
+            named += 1;
+            // A machine of 96 GB whose row says H100 alone is told by what its other rows say.
+            let is_like = run.gpu.base == Some(*id) || (printed, run.gpu.base) == ("H100", Some("h100-sxm-96gb"));
+            if !is_like {
+                others.push(format!("{file}: {printed}, {:?}: {}", run.gpu.base, line.text("run")));
+            }
+        }
+    }
+    assert!(named > 1400, "{named}");
+    assert!(others.is_empty(), "{} of {named}: {others:#?}", others.len());
 }
