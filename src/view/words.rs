@@ -325,6 +325,11 @@ pub fn known(run: &Run, memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
         _ if like == 0 => t!("No measured run was this close to its memory."),
+        _ if ran_out == like && published(run).is_some() => t!(
+            "Of {like} measured runs that set this rule and that it says do not fit, all ran out of memory; this run \
+                is not among them: its source prints no memory, nor all that was done to make it fit.",
+            like
+        ),
         0 => t!("Of {like} measured runs that set this rule and that it says fit, none ran out of memory.", like),
         _ if ran_out == like => {
             t!("Of {like} measured runs that set this rule and that it says do not fit, all ran out of memory.", like)
@@ -500,6 +505,9 @@ mod tests {
                     if is_above { "% above the memory." } else { "the range of our estimate passes the memory." };
                 assert!(text.contains(word), "{text}");
             }
+            // No outcome of the others stands as if it were this run's.
+            let is_out = memory.verdict == Verdict::Oom;
+            assert_eq!(text.contains("this run is not among them"), is_out, "{}: {text}", preset.id);
             run.global_batch *= 2;
             assert!(!known(&run, &memory).to_string().contains("It ran"), "{}", preset.id);
         }

@@ -76,7 +76,11 @@ pub fn verdicts(board: &Board, tool: &Tool) -> Node {
             runs = setters.iter().map(|band| band.runs).sum::<usize>()
         )
     });
-    let words = t!("All published runs that say whether they ran, without those that the tool was fitted to.");
+    let words =
+        t!("All runs whose source prints a peak of memory or which of them ran out, without those that the tool was \
+            fitted to. Runs of which a source prints the speed alone ran too, and are not asked: what was done to \
+            make them fit is not printed. This page says of some of them that they do not fit, as of Llama 3 405B on \
+            8192 GPUs.");
     Node::from_iter([title("Verdicts"), table, muted(Message::joined(" ", std::iter::once(words).chain(judges)))])
 }
 
