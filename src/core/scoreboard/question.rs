@@ -2,6 +2,7 @@
 
 use crate::accuracy::{Evidence, EvidenceSource, MeasuredQuantity, Measurement, TUNED};
 use crate::field::Value;
+use crate::run::presets::{MLPERF_RUNS, PublishedRun};
 use crate::run::registry::{BASED, FIELDS, Field};
 use crate::run::{Run, RunLength, Scenario};
 use crate::statics::named;
@@ -70,6 +71,11 @@ impl Question {
     pub fn sets_the_rule(&self) -> bool {
         self.source.quantity == MeasuredQuantity::FujiiTflops
     }
+
+    /// The run to open: with the length that its log has, where it is one of MLPerf.
+    pub fn opened(&self) -> Run {
+        MLPERF_RUNS.iter().find(|known| known.id == self.id).map_or_else(|| self.run.clone(), PublishedRun::run)
+    }
 }
 
 /// The questions that `rows` answer, in their order: one for each line of the tables.
@@ -132,7 +138,7 @@ impl Question {
     }
 
     /// The memory that it is a peak of, in words.
-    fn peak_is(&self) -> Option<&'static str> {
+    pub fn peak_is(&self) -> Option<&'static str> {
         Some(match self.peak_gib?.0 {
             MeasuredQuantity::AllocatedLast => "allocated, last pipeline rank",
             MeasuredQuantity::Reserved => "reserved, fullest rank",

@@ -10,11 +10,15 @@ pub fn all() -> impl Iterator<Item = &'static PublishedRun> {
     PUBLISHED.iter().chain(WHOLE_RUNS).chain(MLPERF_RUNS.iter())
 }
 
-/// The published run that `run` is, unchanged.
+/// The published run that `run` is, unchanged. Links from before runs of MLPerf had their length are of these, too.
 pub fn published(run: &Run) -> Option<&'static PublishedRun> {
-    static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
-    let runs = RUNS.get_or_init(|| all().map(PublishedRun::run).collect());
-    all().nth(runs.iter().position(|known| known == run)?)
+    static RUNS: OnceLock<Vec<(&PublishedRun, Run)>> = OnceLock::new();
+    let runs = RUNS.get_or_init(|| {
+        let without = |known: &PublishedRun| Run { tokens_total: None, length: Run::default().length, ..known.run() };
+        let bare = MLPERF_RUNS.iter().map(|known| (known, without(known)));
+        all().map(|known| (known, known.run())).chain(bare).collect()
+    });
+    runs.iter().find(|(_, known)| known == run).map(|(known, _)| *known)
 }
 
 /// A run that was published, with its settings.

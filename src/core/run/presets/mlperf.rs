@@ -1,14 +1,22 @@
 //! Runs of MLPerf Training whose configuration is published (`public/data/mlperf.csv`): their time to train, and their
 //! step where the log has it.
 
-use super::published::{Measured, PublishedRun};
+use super::published::{Measured, PublishedRun, read};
 use crate::source::MLPERF;
 use crate::table::{Line, Table};
 use std::sync::LazyLock;
 
+/// What a configuration leaves open where it names neither the kernel of attention nor recomputation.
 const OPEN: &str = "micro-batches of one sequence where none is named, nothing recomputed, CUDA graphs where the \
-    configuration is named after them; fp8 by the tensor, delayed scaling in rounds of 2024; attention in bf16, which \
-    some submissions ran in fp8";
+    configuration is named after them; fp8 by the tensor, delayed scaling in rounds of 2024; attention in bf16";
+
+/// [`OPEN`] where the configuration says how attention is computed.
+const OPEN_WITH_ATTENTION: &str = "micro-batches of one sequence where none is named, nothing recomputed, CUDA graphs \
+    where the configuration is named after them; fp8 by the tensor, delayed scaling in rounds of 2024";
+
+/// [`OPEN`] where the configuration says what is recomputed; none says both.
+const OPEN_WITH_RECOMPUTATION: &str = "micro-batches of one sequence where none is named, CUDA graphs where the \
+    configuration is named after them; fp8 by the tensor, delayed scaling in rounds of 2024; attention in bf16";
 
 pub static MLPERF_RUNS: LazyLock<Vec<PublishedRun>> = LazyLock::new(|| {
     let csv = include_str!("../../../../public/data/mlperf.csv");
@@ -26,13 +34,33 @@ fn run(line: Line<'static>) -> Option<PublishedRun> {
     };
     let measured: Vec<Measured> =
         [Some(to_train), number("step_time_s").map(Measured::Step)].into_iter().flatten().collect();
+    let settings = line.text("run");
+    let assumed = if settings.contains("stack.attention=") {
+        OPEN_WITH_ATTENTION
+    } else if settings.contains("recompute") {
+        OPEN_WITH_RECOMPUTATION
+    } else {
+        OPEN
+    };
+    let length: &'static str = Box::leak(length(settings, to_train)?.into_boxed_str());
     Some(PublishedRun {
         id: line.text("id"),
         name: line.text("name"),
-        settings: Box::leak(Box::new([line.text("run")])),
+        settings: Box::leak(Box::new([settings, length])),
         measured: Box::leak(measured.into_boxed_slice()),
         source: &MLPERF,
         place: line.text("source").trim_start_matches("MLPerf Training "),
-        assumed: OPEN,
+        assumed,
     })
+}
+
+/// The length of the run, as links have it: the log's samples as tokens, and its evaluations.
+fn length(settings: &str, to_train: Measured) -> Option<String> {
+    let Measured::ToTrain { samples, evaluations, set, .. } = to_train else {
+        return None;
+    };
+    let run = read(&[settings]).0;
+    let (tokens, steps) = (samples * run.seq_len as f64, samples / run.global_batch as f64);
+    let every = (steps / evaluations).floor().max(1.0);
+    Some(format!("tokens_total={tokens}&eval_every={every}&eval_samples={set}"))
 }
