@@ -1,6 +1,6 @@
 //! Choices in the scoreboard: a row and a class of runs.
 
-use shardscope_core::run::{Choice, OneOf};
+use shardscope_core::run::{Choice, OneOf, Run};
 use shardscope_core::scoreboard::Column;
 
 /// A class of figures.
@@ -26,6 +26,20 @@ impl OneOf for Slice {
         row(Self::Column(Column::Peaks), "peaks", "Memory peaks"),
         row(Self::Verdicts, "verdicts", "Verdicts"),
     ];
+}
+
+/// A line of the scoreboard whose run was opened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredLine {
+    pub run: Run,
+    /// Who predicts.
+    pub tool: String,
+    /// True of this page's row.
+    pub is_ours: bool,
+    /// Seconds, or GiB.
+    pub predicted: f64,
+    /// What its peak is of; none of a step.
+    pub peak_is: Option<&'static str>,
 }
 
 impl Slice {

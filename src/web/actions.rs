@@ -120,7 +120,8 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Board(BoardAction::Pick(tool, slice)) => {
             state.view.change(|view| view.board = Board { tool, slice });
         }
-        Action::Board(BoardAction::Open(run)) => {
+        Action::Board(BoardAction::Open(run, scored)) => {
+            state.scored.set(scored);
             history::load(state, (*run).clone(), LayoutOrigin::Yours);
             state.view.show(View::Run);
         }

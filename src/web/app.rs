@@ -192,6 +192,10 @@ fn page(state: State) -> impl IntoView {
     pasted::listen(state);
     let tab = state.panels.tab;
     let beside = view_of(move || state.run.with(published::beside));
+    let scored = view_of(move || {
+        let found = state.scored.get().zip(state.evaluation());
+        found.map_or_else(Node::none, |(scored, evaluation)| published::from_scoreboard(&scored, &evaluation))
+    });
     let footer = view_of(footer);
     view! {
         <button
@@ -232,6 +236,7 @@ fn page(state: State) -> impl IntoView {
                     <Advice/>
                     {measured_offer(state)}
                     {opened::second(state)}
+                    <div use:patched=scored></div>
                     <div use:patched=beside></div>
                     <Tabs/>
                     <p class="footnote" use:patched=footer></p>

@@ -5,13 +5,19 @@ use shardscope::core::accuracy::{BandCount, Evidence, FILES, MeasuredQuantity, M
 use shardscope::core::memory::Verdict;
 use shardscope::core::message::verbatim;
 use shardscope::core::report::{Report, evaluate};
+use shardscope::core::run::presets::all_published;
 use shardscope::core::run::registry::FIELDS;
 use shardscope::core::run::{Run, RunLength, Value};
 use shardscope::core::scoreboard::{
     AskedQuantity, Column, OutcomesByUse, Predicted, Question, ROWS, Score, is_ours, predictions, questions,
 };
-use shardscope::io::scoreboard::{questions_text, read, unknown};
-use shardscope::view::scoreboard::listed;
+use shardscope::core::units::{Seconds, show_seconds};
+use shardscope::io::scoreboard::{Predictions, questions_text, read, unknown};
+use shardscope::view::look::{Look, Slice};
+use shardscope::view::node::action::BoardAction;
+use shardscope::view::node::markup::Action;
+use shardscope::view::panels::published::from_scoreboard;
+use shardscope::view::scoreboard::{Board, Tool, list, listed, verdicts};
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
 use std::sync::OnceLock;
@@ -307,4 +313,89 @@ fn our_own_row_leaves_out_what_it_was_fitted_to_and_meets_its_aims() {
         let score = now.column(column);
         assert!(score.mean.unwrap() <= aim && score.coverage() >= 0.95, "{score:?}");
     }
+}
+
+/// A published run that this page says does not fit is none of those that the scoreboard counts verdicts of, and the
+/// words beside the counts say why: of Llama 3 405B a rate is printed (table 4), and no memory.
+#[test]
+fn published_runs_that_are_called_out_of_memory_are_not_among_the_verdicts() {
+    let out: Vec<_> = all_published()
+        .map(|known| (known, known.run()))
+        .filter(|(_, run)| evaluate(run).is_ok_and(|found| found.report.memory.verdict == Verdict::Oom))
+        .collect();
+    assert!(out.iter().any(|(known, _)| known.name == "Llama 3 405B, 8192 GPUs"), "{}", out.len());
+    for (known, run) in &out {
+        let same = |question: &&Question| question.id == known.id || question.run == *run;
+        for question in asked().iter().filter(same) {
+            assert_eq!(question.ran_out, None, "{}", known.id);
+        }
+    }
+    // A verdict is asked of what has a peak, or of the tables and lines of outcomes.
+    for question in asked().iter().filter(|question| question.ran_out == Some(false)) {
+        assert!(question.peak_gib.is_some() || question.sets_the_rule(), "{}", question.id);
+    }
+    let board = board();
+    let words = verdicts(&board, &board.tools[0]).to_html();
+    assert!(words.contains("the speed alone") && words.contains("Llama 3 405B on 8192 GPUs"), "{words}");
+}
+
+/// The board with this calculator's row, and with that of a tool.
+fn board() -> Board {
+    let tool = |file: &str| {
+        let path = format!("{}/public/data/scoreboard/{file}", env!("CARGO_MANIFEST_DIR"));
+        let Predictions { about, lines, .. } = read(&read_to_string(path).unwrap());
+        Tool { id: file.trim_end_matches(".jsonl").to_owned(), about, score: Score::new(asked(), &lines) }
+    };
+    Board { questions: asked().to_vec(), tools: ROWS[..2].iter().map(|file| tool(file)).collect() }
+}
+
+/// Every line of the list with a figure says at it what makes the figure of the run that opens another one, and the
+/// run that was opened says it, too, wherever the two figures differ.
+#[test]
+fn a_line_and_the_run_that_it_opens_say_why_their_figures_differ() {
+    let board = board();
+    let (mut differ, mut peaks) = (0, 0);
+    for column in Column::ALL {
+        let look = Look { tool: "shardscope".to_owned(), slice: Slice::Column(column) };
+        let list = list(&board, &look, &Run::default());
+        let html = list.to_html();
+        let reason = if column == Column::Peaks { "what PyTorch allocated or reserved" } else { "constants of today" };
+        assert!(html.contains(reason), "{column:?}");
+        for action in list.actions() {
+            let Action::Board(BoardAction::Open(run, Some(scored))) = action else { continue };
+            assert_eq!(**run, scored.run);
+            let evaluation = evaluate(run).unwrap();
+            let words = from_scoreboard(scored, &evaluation).to_html();
+            let printed = |seconds: f64| show_seconds(Seconds(seconds));
+            if column == Column::Peaks {
+                peaks += 1;
+                assert!(words.contains(" GiB of this run: ") && words.contains("fragmentation"), "{words}");
+            } else if printed(scored.predicted) != printed(evaluation.report.step.time_s.0) {
+                differ += 1;
+                assert!(words.contains("constants that had not seen it"), "{words}");
+            } else {
+                assert!(words.is_empty(), "{words}");
+            }
+            // Another run is told nothing.
+            assert!(from_scoreboard(scored, &evaluate(&Run::default()).unwrap()).to_html().is_empty());
+        }
+        let lines = html.matches("Open this run").count();
+        let said =
+            if column == Column::Peaks { "allocated, |reserved, " } else { "constants that had not seen it</small>" };
+        let said: usize = said.split('|').map(|words| html.matches(words).count()).sum();
+        assert!(lines > 0 && said >= lines, "{column:?}: {said} of {lines}");
+    }
+    assert!(differ > 100 && peaks > 20, "{differ} {peaks}");
+}
+
+/// A run of MLPerf opens from the scoreboard as the list of published runs opens it: with the tokens of its log.
+#[test]
+fn a_run_of_mlperf_opens_with_its_length() {
+    let opened = asked().iter().filter(|question| question.id.starts_with("mlperf-"));
+    let mut count = 0;
+    for question in opened {
+        count += 1;
+        assert!(question.opened().tokens_total.is_some(), "{}", question.id);
+    }
+    assert!(count > 30, "{count}");
 }

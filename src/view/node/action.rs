@@ -1,7 +1,7 @@
 //! Presses as values: actions of the page, which its dispatcher carries out, and those of the panel that shows them.
 
 pub use super::fold::PlanFold;
-use crate::look::Slice;
+use crate::look::{ScoredLine, Slice};
 use crate::palette::Theme;
 use crate::steps::StepId;
 use crate::views::{Drawn, PanelsTab, View};
@@ -161,7 +161,7 @@ pub enum BoardAction {
     /// Shows a class of runs of the row with this name.
     Pick(String, Slice),
     /// Makes a run of the list the page's own, and shows it.
-    Open(Arc<Run>),
+    Open(Arc<Run>, Option<Arc<ScoredLine>>),
 }
 
 /// A page of the dialog.
@@ -313,7 +313,7 @@ impl Action {
             Self::Save(save) => save.name(),
             Self::Measured(command) => command.name(),
             Self::Board(BoardAction::Pick(tool, slice)) => format!("board {tool} {}", slice.id()),
-            Self::Board(BoardAction::Open(_)) => "board open".to_owned(),
+            Self::Board(BoardAction::Open(..)) => "board open".to_owned(),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Published runs: what was measured of them beside what the calculator predicts.
 
 use super::changes::{SettingChange, changes};
+use crate::look::ScoredLine;
 use crate::panels::whole::WholeRunAnswer;
 use crate::prelude::*;
 use crate::words;
 use shardscope_core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
 use shardscope_core::units::{group, show_off};
 use shardscope_core::whole_run::time_to_train;
+use std::mem::discriminant;
 
 /// A measured figure: its name, what was published, what is predicted, and the relative error; none where the run has
 /// no such figure.
@@ -41,7 +43,7 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, 
         Measured::Productive(theirs) => ("productive share", theirs, whole()?.productive, show_percent),
         Measured::ToTrain { minutes, samples, evaluations, set } => {
             let ours = time_to_train(evaluation, samples, evaluations, set);
-            ("time to train", 60.0 * minutes, ours.0, |s| show_seconds(Seconds(s)))
+            ("time to train, with its evaluations", 60.0 * minutes, ours.0, |s| show_seconds(Seconds(s)))
         }
     };
     Some((name, show(theirs), show(ours), ours / theirs - 1.0))
@@ -115,19 +117,60 @@ fn siblings(known: &PublishedRun, evaluation: &Evaluation) -> Node {
     });
     let line = |(other, change, found): (&PublishedRun, SettingChange, Evaluation)| {
         let bubble = |one: &Evaluation| show_percent(one.report.pipeline.bubble_fraction);
-        let step = |one: &PublishedRun| one.step().map_or_else(|| "–".to_owned(), show_seconds);
-        let words = t!(
-            "bubble {there} there, {here} here; step {theirs} and {own} as published.",
+        let computed = t!(
+            "computed, {there} of its pipeline's time is bubble, and {here} of this run's",
             there = bubble(&found),
-            here = bubble(evaluation),
-            theirs = step(other),
-            own = step(known)
+            here = bubble(evaluation)
         );
+        // The first figure that both sources print.
+        let pairs = known.measured.iter().flat_map(|own| other.measured.iter().map(move |theirs| (own, theirs)));
+        let same = pairs.filter(|(own, theirs)| discriminant(*own) == discriminant(*theirs));
+        let printed = same.filter_map(|(own, theirs)| Some((figure(*own, evaluation)?, figure(*theirs, &found)?)));
+        let printed = printed.take(1).map(|((name, own, ..), (_, theirs, ..))| {
+            t!("published, its {figure} is {theirs}, and this run's {own}", figure = name, theirs, own)
+        });
+        let words = t!("{figures}.", figures = Message::joined("; ", std::iter::once(computed).chain(printed)));
         let name = load("link", &found.scenario.run, "", &[text(other.name)]);
         let one = t!("Differs in one setting, {field}, {value}:", field = change.field.label, value = &change.to);
         el("p", &[("class", "sibling")], &[text(one), text(" "), name, text(verbatim(": ")), text(words)])
     };
     others.map(line).collect()
+}
+
+/// A line beside a run that was opened from the scoreboard, until it is changed: the figure there, and why it differs.
+pub fn from_scoreboard(scored: &ScoredLine, evaluation: &Evaluation) -> Node {
+    if evaluation.scenario.run != scored.run {
+        return Node::none();
+    }
+    let words = if let Some(peak_is) = scored.peak_is {
+        t!(
+            "The scoreboard has {predicted} of this run: {peak}. The peak here counts fragmentation, the CUDA context, \
+                libraries and communicators beside it.",
+            predicted = format!("{} GiB", significant(scored.predicted, 3)),
+            peak = Message::plain(peak_is)
+        )
+    } else {
+        let [there, here] = [scored.predicted, evaluation.report.step.time_s.0].map(|s| show_seconds(Seconds(s)));
+        if there == here {
+            return Node::none();
+        }
+        if scored.is_ours {
+            t!(
+                "The scoreboard has {there} a step of this run, by constants that had not seen it; {here} is \
+                    computed by the constants of today.",
+                there,
+                here
+            )
+        } else {
+            t!(
+                "The scoreboard has {there} a step of this run, by {tool}; {here} is what this page computes.",
+                there,
+                tool = verbatim(&scored.tool),
+                here
+            )
+        }
+    };
+    muted(words)
 }
 
 /// A line where `run` is a published whole run, unchanged: its figures and ours.
@@ -249,5 +292,67 @@ mod tests {
             assert_eq!(*action, Action::Load(known.run().into()));
         }
         assert_eq!(page.actions().len(), all_published().count());
+    }
+
+    /// MLPerf's log counts samples of the configuration's length: a run has as many tokens, so that its days follow
+    /// from them. The figure of the panel differs by its evaluations alone, and says that it has them.
+    #[test]
+    fn a_run_of_mlperf_has_the_tokens_of_its_log_and_the_same_time_at_its_head() {
+        use crate::panels::budget::BudgetTime;
+        for known in MLPERF_RUNS.iter() {
+            let (run, Some(Measured::ToTrain { samples, evaluations, set, .. })) =
+                (known.run(), known.measured.first().copied())
+            else {
+                panic!("{}", known.id)
+            };
+            let tokens = run.tokens_total.unwrap_or(0.0);
+            assert!((tokens / (samples * run.seq_len as f64) - 1.0).abs() < 1e-12, "{}: {tokens}", known.id);
+            let evaluation = evaluate(&run).unwrap();
+            let head = BudgetTime::of(&evaluation).unwrap().seconds;
+            let alone = time_to_train(&evaluation, samples, 0.0, set).0;
+            assert!((head / alone - 1.0).abs() < 1e-9, "{}: {head} of {alone}", known.id);
+            let every = run.length.eval_every.unwrap() as f64;
+            let counted = (samples / run.global_batch as f64 / every).floor();
+            assert!((counted - evaluations).abs() <= 0.1 * evaluations + 1.0, "{}: {counted}", known.id);
+            assert!(beside(&run).to_html().contains("time to train, with its evaluations"), "{}", known.id);
+            // A link from before is of the same run.
+            let before = Run { tokens_total: None, length: shardscope_core::run::RunLength::default(), ..run };
+            assert_eq!(published(&before).map(|found| found.name), Some(known.name));
+        }
+    }
+
+    /// What was taken is what the run has: no kernel of attention is taken where the configuration names one, and
+    /// nothing is taken as recomputed or not where it says so.
+    #[test]
+    fn what_a_run_of_mlperf_takes_is_what_its_settings_do_not_say() {
+        use shardscope_core::run::AttentionKernel;
+        let mut in_fp8 = 0;
+        for known in MLPERF_RUNS.iter() {
+            let evaluation = evaluate(&known.run()).unwrap();
+            let is_fp8 = evaluation.scenario.run.resolved().stack.parts.attention == Some(AttentionKernel::Fp8);
+            in_fp8 += usize::from(is_fp8);
+            assert!(!(is_fp8 && known.assumed.contains("attention in bf16")), "{}", known.id);
+            let says = |key: &str| known.settings.iter().any(|settings| settings.contains(key));
+            assert_eq!(known.assumed.contains("attention in bf16"), !says("stack.attention="), "{}", known.id);
+            assert_eq!(known.assumed.contains("nothing recomputed"), !says("recompute"), "{}", known.id);
+        }
+        assert!(in_fp8 > 10, "{in_fp8}");
+    }
+
+    /// A comparison has a figure for both of its runs, each with its name: Llama 3 printed 430 and 400 TFLOP/s a GPU
+    /// (table 4), Korthikanti 13.75 and 18.13 s a step.
+    #[test]
+    fn runs_that_differ_in_one_setting_are_compared_by_figures_that_both_have() {
+        let mut compared = Vec::new();
+        for known in PUBLISHED {
+            let html = siblings(known, &evaluate(&known.run()).unwrap()).to_html();
+            for line in html.split("class=\"sibling\"").skip(1) {
+                assert!(line.contains("published, its ") && !line.contains('–'), "{}: {line}", known.id);
+                compared.push(line.to_owned());
+            }
+        }
+        let has = |parts: [&str; 2]| compared.iter().any(|line| parts.iter().all(|part| line.contains(part)));
+        assert!(has(["400 TFLOP/s", "430 TFLOP/s"]), "{compared:?}");
+        assert!(has(["28.4 s", "19.6 s"]), "{compared:?}");
     }
 }

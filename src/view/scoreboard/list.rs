@@ -1,7 +1,7 @@
 //! The runs of the chosen row and class: those most like the page's first, then the worst misses.
 
 use super::board::{Board, Tool, sign};
-use crate::look::{Look, Slice};
+use crate::look::{Look, ScoredLine, Slice};
 use crate::node::action::BoardAction;
 use crate::node::markup::document;
 use crate::prelude::*;
@@ -30,7 +30,7 @@ pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
     sort_by(&mut order, |a, b| lines[*b].wrong().total_cmp(&lines[*a].wrong()).then(a.cmp(b)));
     let (worst, rest) = order.split_at(order.len().min(FIRST.1));
     let rows = |places: &[usize]| -> Vec<(bool, Vec<Node>)> {
-        places.iter().map(|at| (false, lines[*at].cells(board).to_vec())).collect()
+        places.iter().map(|at| (false, lines[*at].cells(board, tool).to_vec())).collect()
     };
     let head = ["run", "source", "class", "measured", "predicted", "error", ""];
     let rows_table = table("Runs", &head, &rows(&[near.as_slice(), worst].concat()));
@@ -41,8 +41,32 @@ pub fn list(board: &Board, look: &Look, run: &Run) -> Node {
         fold(t!("{count} more, the worst first", count = rest.len()), table("More runs", &head, &rows(rest)))
     };
     let beside = t!("{name}: most like your run first, then the worst misses", name = verbatim(&tool.about.name));
-    let parts = [title("Runs"), muted(beside), rows_table, more];
+    let parts = [title("Runs"), muted(beside), rows_table, more, footnote(rule(look, is_ours(board, tool)))];
     el("section", &[("class", "board-list")], &parts)
+}
+
+/// By which constants a step of this page's row is predicted.
+const UNSEEN: &str = "constants that had not seen it";
+
+/// True of this page's row.
+fn is_ours(board: &Board, tool: &Tool) -> bool {
+    board.tools.first().is_some_and(|first| first.id == tool.id)
+}
+
+/// Why the run that opens has other figures than its line; nothing of verdicts.
+fn rule(look: &Look, is_ours: bool) -> Message {
+    let peaks = t!(
+        "A peak here is what PyTorch allocated or reserved, as its line says; in the run that opens fragmentation, \
+            the CUDA context, libraries and communicators are counted beside it."
+    );
+    let steps =
+        t!("A step here is predicted by constants that had not seen it: fitted to what was published before. The run \
+            that opens is computed by the constants of today, which were fitted to later runs as well.");
+    match look.slice {
+        slice if slice.has(Column::Peaks) => peaks,
+        Slice::Steps | Slice::Column(_) if is_ours => steps,
+        _ => Message::default(),
+    }
 }
 
 /// The published steps that the row predicts of runs most like `run`, the nearest first.
@@ -56,10 +80,10 @@ pub fn nearest<'a>(board: &Board, tool: &'a Tool, run: &Run, count: usize) -> Ve
 pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
     let rows = near.iter().map(|miss| {
         let question = &board.questions[miss.fact.row];
-        let name = load("link", &question.run, t!("Open this run"), &[text(verbatim(&question.name))]);
+        let name = load("link", &question.opened(), t!("Open this run"), &[text(verbatim(&question.name))]);
         let name =
             el("span", &[("class", "wrap"), ("translate", "no")], &[name, text(verbatim(" ")), source(question)]);
-        let [_, _, class, measured, predicted, error, _] = Line::Figure(miss).cells(board);
+        let [_, _, class, measured, predicted, error, _] = Line::Figure(miss).cells(board, tool);
         let mean = tool.score.column(miss.column).mean.unwrap_or(0.0);
         let of_class = el("span", &[], &[class, aside(verbatim(format!(" {}", show_percent(mean))))]);
         (false, vec![name, measured, predicted, error, of_class])
@@ -75,6 +99,15 @@ pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
         count = near.len()
     );
     Node::from_iter([table("Published runs most like yours", &head, &rows), footnote(words)])
+}
+
+/// What a predicted figure is, where the run that opens shows another.
+fn why(question: &Question, miss: &Miss, is_ours: bool) -> Node {
+    match question.peak_is().filter(|_| miss.column == Column::Peaks) {
+        Some(peak_is) => aside(peak_is),
+        None if is_ours => aside(UNSEEN),
+        None => Node::none(),
+    }
 }
 
 /// A figure or a verdict of a run.
@@ -101,8 +134,9 @@ impl Line<'_> {
         }
     }
 
-    fn cells(&self, board: &Board) -> [Node; 7] {
+    fn cells(&self, board: &Board, tool: &Tool) -> [Node; 7] {
         let question = &board.questions[self.question()];
+        let is_ours = is_ours(board, tool);
         let [class, measured, predicted, error] = match self {
             Self::Figure(miss) => {
                 let show = |value: f64| match miss.column {
@@ -114,10 +148,11 @@ impl Line<'_> {
                     error if error <= 0.25 => "warn",
                     _ => "error",
                 };
+                let predicted = [text(show(miss.fact.predicted)), text(verbatim(" ")), why(question, miss, is_ours)];
                 [
                     text(Slice::Column(miss.column).choice().label),
                     figure("measured", text(show(miss.fact.measured))),
-                    figure("predicted", text(show(miss.fact.predicted))),
+                    figure("predicted", Node::from_iter(predicted)),
                     leaf("b", class, verbatim(show_off(miss.fact.ratio() - 1.0, 1))),
                 ]
             }
@@ -132,7 +167,17 @@ impl Line<'_> {
                 [text("Verdicts"), text(became), sign(judged.verdict), leaf("b", class, words)]
             }
         };
-        let open = Action::Board(BoardAction::Open(Arc::new(question.run.clone())));
+        let scored = match self {
+            Self::Figure(miss) => Some(ScoredLine {
+                run: question.opened(),
+                tool: tool.about.name.clone(),
+                is_ours,
+                predicted: miss.fact.predicted,
+                peak_is: question.peak_is().filter(|_| miss.column == Column::Peaks),
+            }),
+            Self::Verdict(_) => None,
+        };
+        let open = Action::Board(BoardAction::Open(Arc::new(question.opened()), scored.map(Arc::new)));
         let open = leaf("button", "", "Open this run").on(open);
         let name = leaf("span", "wrap", verbatim(&question.name));
         [name, source(question), class, measured, predicted, error, open]

@@ -19,6 +19,7 @@ use crate::core::run::{Run, Scenario};
 use crate::core::search::ladder::asks_anew;
 use crate::io::link::{self, Decoded};
 use crate::view::choose::fixed_chunks;
+use crate::view::look::ScoredLine;
 use crate::view::panels::chosen::{LayoutOrigin, saying_what_is_chosen};
 use crate::view::panels::issues::{Instead, entered, is_of_budget};
 use crate::web::browser;
@@ -61,6 +62,8 @@ pub(crate) struct State {
     pub history: StoredValue<History>,
     /// Notice of the settings that a choice made besides itself, and the Run that it led to.
     pub told: RwSignal<Option<(Run, Issue)>>,
+    /// The line of the scoreboard whose run was opened.
+    pub scored: RwSignal<Option<Arc<ScoredLine>>>,
     /// The search in the background.
     pub planner: Planner,
     /// The runs that were measured.
@@ -136,6 +139,7 @@ impl State {
             history,
             notices,
             told: RwSignal::new(None),
+            scored: RwSignal::new(None),
             planner: Planner::new(),
             runs: Runs::stored(),
             view,
