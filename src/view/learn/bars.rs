@@ -102,6 +102,8 @@ const ROW: f64 = 30.0;
 const AXIS: f64 = 20.0;
 /// Share of the width that names beside their bars get.
 const NAMES: f64 = 0.24;
+/// The axis over the longest bar: behind that is room for its total.
+const ROOM: f64 = 1.45;
 /// Letters of the longest name that is beside its bar; longer ones are above it.
 const LONG: usize = 20;
 /// Height of a name above its bar, pixels, and the share of it from the bar to the middle of the name. A low frame
@@ -125,10 +127,14 @@ impl Live {
 fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     let (unit, per) = scale.unit;
     // Days and bits have a word in every language.
-    let figure = |value: f64| t!("{plain} {unit}", plain = number(value / per, 3), unit);
+    let figure = |value: f64| match (number(value / per, 3), unit) {
+        (plain, "bits") if plain == "1" => t!("one bit"),
+        (plain, unit) => t!("{plain} {unit}", plain, unit),
+    };
     let longest = bars.iter().map(Bar::total);
     let most = longest.fold(line.map_or(0.0, |(value, _)| *value), f64::max);
-    let most = if most > 0.0 { most * 1.25 } else { per };
+    // A total of ten letters is within the frame of a phone of 320 pixels.
+    let most = if most > 0.0 { most * ROOM } else { per };
     let is_long = bars.iter().any(|bar| bar.name.to_string().chars().count() > LONG);
     let (names, above) = if is_long { (0.0, ABOVE) } else { (NAMES, 0.0) };
     let foot = (ROW + above) * bars.len() as f64;
@@ -154,8 +160,8 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         drawing.words(end, Anchor::Start, Ink::Muted, total);
     }
     drawing.line((names, foot), (1.0, foot), Ink::Line, 1.0);
-    // The last one with the unit.
-    let marked = ticks(0.0, most / per, 5);
+    // The last one with the unit, which stands on both sides of it.
+    let marked = ticks(0.0, 0.9 * most / per, 4);
     for (at, tick) in marked.iter().enumerate() {
         let place = (x(tick * per), foot + 11.0);
         let words = if at + 1 == marked.len() { figure(tick * per) } else { verbatim(number(*tick, 3)) };
@@ -163,7 +169,9 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     }
     if let Some((value, name)) = line {
         drawing.line((x(*value), 0.0), (x(*value), foot + AXIS), Ink::Text, 1.5);
-        drawing.words((x(*value), foot + AXIS + 9.0), Anchor::End, Ink::Text, name);
+        // Before the line where it has room there on a phone, else behind it.
+        let anchor = if x(*value) < 0.3 { Anchor::Start } else { Anchor::End };
+        drawing.words((x(*value), foot + AXIS + 9.0), anchor, Ink::Text, name);
     }
     let label = Message::joined(", ", bars.iter().map(|bar| bar.name.clone()));
     drawing.inline(label)

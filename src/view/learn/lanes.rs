@@ -108,7 +108,7 @@ fn draw(drawn: &[Lanes]) -> crate::node::Node {
         let top = each * at as f64;
         let words =
             t!("{name}: {exposed} exposed", name = one.name.clone(), exposed = show_seconds(Seconds(one.exposed())));
-        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
+        drawing.heading(top + 10.0, words);
         for (row, (name, blocks)) in [("compute", &one.compute), ("wire", &one.wire)].into_iter().enumerate() {
             let y = top + WORDS + LANE * row as f64;
             drawing.name(y + LANE / 2.0 - 2.0, name);

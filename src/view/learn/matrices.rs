@@ -80,7 +80,7 @@ impl Live {
 }
 
 fn draw(drawing: &mut Drawing, product: &Product, top: f64) {
-    drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, &product.name);
+    drawing.heading(top + 10.0, &product.name);
     let count = product.matrices.len() as f64;
     let width = (1.0 - SIGN * (count - 1.0)) / count;
     for (at, matrix) in product.matrices.iter().enumerate() {

@@ -230,11 +230,10 @@ fn activations(dials: &Dials) -> Live {
             bytes = number(KORTHIKANTI, 2)
         ),
         t!(
-            "So activations grow with tokens. {model} keeps {kept} for {b} sequences of {s} tokens.",
+            "So activations grow with tokens. {model} keeps {kept} for {sequences}.",
             model = verbatim("Llama 3.1 8B"),
             kept = gib(kept),
-            b,
-            s
+            sequences = counts::sequences(b, s)
         ),
     ])
     .below("the activations", kept, 20.0 * GIB, gib)

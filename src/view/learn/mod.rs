@@ -10,6 +10,7 @@
 mod bars;
 mod caption;
 mod collectives;
+mod counts;
 mod derivations;
 mod dials;
 mod experts;
@@ -79,6 +80,8 @@ mod tests {
     use super::*;
     use crate::node::Node;
     use shardscope_core::message::Message;
+    use std::collections::BTreeSet;
+    use std::sync::LazyLock;
 
     /// The figures of a step come from the calculator, so its templates hold none; names such as 1F1B do.
     const NAMES: [&str; 14] = [
@@ -224,6 +227,84 @@ mod tests {
         let texts = svg.split("<text ").skip(1);
         let each = texts.filter_map(|text| Some((one(text)?, text.split_once('>')?.1.split('<').next()?)));
         each.map(|((from, to, y), words)| (from, to, y, words)).collect()
+    }
+
+    /// Every place of all sliders of a step.
+    fn all_positions(step: &LessonStep) -> Vec<Vec<usize>> {
+        step.sliders.iter().fold(vec![Vec::new()], |places, slider| {
+            let longer = |place: &Vec<usize>| {
+                let place = place.clone();
+                (0..slider.values.len()).map(move |at| [place.clone(), vec![at]].concat())
+            };
+            places.iter().flat_map(longer).collect()
+        })
+    }
+
+    /// The texts of a step and the pictures among them, at every place of the sliders of all steps.
+    static EVERYWHERE: LazyLock<Vec<(StepId, Vec<String>, String)>> = LazyLock::new(|| {
+        let places = StepId::all().flat_map(|id| all_positions(id.step()).into_iter().map(move |at| (id, at)));
+        let shown = places.map(|(id, at)| {
+            let live = (id.step().live)(&Dials::new(id.step().sliders, &at));
+            let formula = live.formula.iter().flatten();
+            let all = live.text.iter().chain(formula).chain([&live.note, &live.compared]);
+            let mut texts: Vec<String> = all.map(Message::to_string).collect();
+            let picture = live.picture.to_html();
+            for html in [&live.legend.to_html(), &picture, &live.table.to_html()] {
+                texts.extend(html.split(['<', '>', '"']).map(str::to_owned));
+            }
+            (id, texts, picture)
+        });
+        shown.collect()
+    });
+
+    /// A page of 320 pixels leaves a picture 296: 64 left of its axis, 12 right of it. At every place of the sliders
+    /// no words of a picture go beyond.
+    #[test]
+    fn words_of_every_picture_end_within_the_narrowest_phone() {
+        let (left, right) = (-64.0, 320.0 - 24.0 - 64.0);
+        let mut cut = BTreeSet::new();
+        for (id, _, picture) in &*EVERYWHERE {
+            for svg in picture.split("<svg ").skip(1) {
+                let beyond = |one: &&(f64, f64, f64, &str)| one.0 < left - 1.0 || one.1 > right + 1.0;
+                cut.extend(placed(svg).iter().filter(beyond).map(|one| format!("{id}: {}", one.3)));
+            }
+        }
+        assert_eq!(cut, BTreeSet::new());
+    }
+
+    /// The count 1 before a noun of several, in `text`: "1 sequences", "1 forward passes".
+    fn false_plural(text: &str) -> Option<String> {
+        // Words that end as a plural does and are none, or a name behind its number; what stands before such numbers.
+        let singular =
+            ["is", "has", "as", "us", "holds", "keeps", "does", "needs", "works", "takes", "ends", "less", "norms"];
+        let numbered =
+            ["rank", "step", "stage", "of", "to", "/", "−", "+", "·", "=", "(", "is", "than", "below", "micro-batch"];
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let ends = |word: &str| {
+            let word = word.trim_end_matches([',', '.', ';', ':']);
+            let is_word = word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            is_word && word.ends_with('s') && !word.ends_with("ss") && !singular.contains(&word)
+        };
+        let adjectives = ["forward", "backward", "small", "more", "large", "complete", "other", "whole"];
+        words.iter().enumerate().find_map(|(at, word)| {
+            let before = at.checked_sub(1).map_or("", |before| words[before]);
+            let after = words.get(at + 1)?;
+            let noun = if adjectives.contains(after) { words.get(at + 2)? } else { after };
+            let is_wrong = *word == "1" && ends(noun) && !numbered.contains(&before);
+            is_wrong.then(|| words[at.saturating_sub(2)..(at + 4).min(words.len())].join(" "))
+        })
+    }
+
+    /// English grammar: one thing is no plural. At every place of the sliders, in every text of a step.
+    #[test]
+    fn a_count_of_one_has_its_noun_in_the_singular() {
+        assert!(false_plural("for 1 sequences of 8192 tokens").is_some() && false_plural("1 forward passes").is_some());
+        assert!(false_plural("1 forward pass").is_none() && false_plural("rank 1 holds").is_none());
+        let mut wrong = BTreeSet::new();
+        for (id, texts, _) in &*EVERYWHERE {
+            wrong.extend(texts.iter().filter_map(|text| Some(format!("{id}: {}", false_plural(text)?))));
+        }
+        assert_eq!(wrong, BTreeSet::new());
     }
 
     /// At 320 pixels no words of a picture lie on others.

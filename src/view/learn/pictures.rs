@@ -90,7 +90,7 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
             bubble = show_percent(one.stats.bubble_fraction),
             end = number(one.stats.makespan_s, 3)
         );
-        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, figures);
+        drawing.heading(top + 10.0, figures);
         strip(&mut drawing, one, end, top + WORDS);
         top += WORDS + ROW * rows(one) as f64 + 8.0;
     }

@@ -3,6 +3,7 @@
 
 pub(super) use super::bars::{Bar, Scale, gib, model, run, total, usable};
 pub(super) use super::caption::{colours, data};
+pub(super) use super::counts;
 pub(super) use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
 pub(super) use super::gauge::Gauge;
 pub(super) use super::lesson::{Lesson, LessonStep, Live, second};

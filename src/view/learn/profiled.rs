@@ -195,7 +195,7 @@ fn draw(rows: &[(Message, Vec<Ran>)]) -> Node {
     for (at, (name, ran)) in rows.iter().enumerate() {
         let top = (ROW + WORDS) * at as f64;
         let words = t!("{name}: {time}", name = name.clone(), time = show_seconds(Seconds(end(ran))));
-        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
+        drawing.heading(top + 10.0, words);
         for one in ran {
             let (name, ink) = PARTS[one.part];
             let place = Box { x: one.from / last, width: one.length / last, y: top + WORDS, height: ROW - 8.0 };

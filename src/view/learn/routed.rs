@@ -75,7 +75,7 @@ pub(super) fn tokens(k: u64, ranks: u64) -> [Node; 3] {
 
 fn draw(copies: &[Copy], ranks: usize, words: &Message) -> Node {
     let mut drawing = Drawing::new(HEAD + ROW * EXPERTS as f64);
-    drawing.words((0.0, 10.0), Anchor::Start, Ink::Text, words);
+    drawing.heading(10.0, words);
     let middle = |at: usize| HEAD + ROW * at as f64 + ROW / 2.0 - 1.0;
     let [tokens, router, experts, sums] = COLUMNS;
     for (x, name) in COLUMNS.into_iter().zip(["tokens", "router", "experts", "sum"]) {

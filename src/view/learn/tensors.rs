@@ -156,7 +156,7 @@ fn draw(all: &[Tensor]) -> Node {
         let ink = if tensor.is_weight { WEIGHTS } else { ACTIVATIONS };
         let size = show_bytes(Bytes(tensor.rank));
         let words = t!("{name}: {value}", name = tensor.name, value = size);
-        drawing.words((0.0, top + MIDDLE), Anchor::Start, Ink::Text, words);
+        drawing.heading(top + MIDDLE, words);
         let bar = |bytes: f64| Box { x: 0.0, width: bytes / longest, y: top + 16.0, height: BAR };
         drawing.fill(bar(tensor.whole), ink, FAINT, "");
         drawing.fill(bar(tensor.rank), ink, 1.0, "");

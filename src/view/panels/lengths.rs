@@ -209,8 +209,8 @@ pub(crate) fn replicas(steps: &[DealtStep; 2]) -> Drawing {
     let mut drawing = Drawing::new(steps.iter().map(height).sum());
     let mut top = 0.0;
     for (step, name) in steps.iter().zip(["as they arrive", "dealt longest first"]) {
-        let words = t!("{name}: replicas wait {idle} of the time", name, idle = show_percent(step.idle()));
-        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, words);
+        let words = t!("{name}: idle {idle} of the time", name, idle = show_percent(step.idle()));
+        drawing.heading(top + 8.0, words);
         for (row, (works, starts)) in step.replicas.iter().zip(&step.starts).enumerate() {
             let y = top + WORDS + ROW * row as f64;
             let mut free = 0.0;

@@ -81,14 +81,14 @@ pub(super) fn ring(dials: &Dials) -> Live {
     let live = Live::of([
         t!(
             "The tensor is cut into {n} pieces. In every step each rank sends one piece to the next rank, which adds \
-                it to its own. After {half} steps each rank has one complete piece.",
+                it to its own. After {half} each rank has one complete piece.",
             n,
-            half = n - 1
+            half = counts::steps(n as u64 - 1)
         ),
         t!(
-            "Then complete pieces travel on. After {steps} steps all ranks have all, and each has sent {share} of the \
+            "Then complete pieces travel on. After {steps} all ranks have all, and each has sent {share} of the \
                 tensor: with many ranks, almost twice.",
-            steps = 2 * (n - 1),
+            steps = counts::steps(2 * (n as u64 - 1)),
             share = show_percent(2.0 * (n - 1) as f64 / n as f64)
         ),
     ])
@@ -104,7 +104,11 @@ pub(super) fn ring(dials: &Dials) -> Live {
             (t!("complete"), Ink::Exposed),
             (t!("framed: received in this step"), Ink::Paper),
         ]),
-        picture: drawn(n, &pieces).inline(t!("Pieces of {n} ranks after {steps} steps", n, steps)),
+        picture: drawn(n, &pieces).inline(t!(
+            "Pieces of {n} ranks after {steps}",
+            n,
+            steps = counts::steps(steps as u64)
+        )),
         table: data(&head, rows.collect()),
         ..live
     }

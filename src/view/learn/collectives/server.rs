@@ -37,7 +37,7 @@ pub(super) fn server(dials: &Dials) -> Live {
             n
         ),
         t!(
-            "Servers with a part of the parameters each share that: with {k} the busiest link carries {ratio} times \
+            "Servers with a part of the parameters each share that: with {k} the busiest link carries {ratio} × \
                 what a ring's does. On a ring every link carries the same.",
             k,
             ratio = number(ratio, 3)

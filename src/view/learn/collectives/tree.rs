@@ -105,7 +105,11 @@ pub(super) fn tree(dials: &Dials) -> Live {
             (t!("ranks added up, of {n}", n), Ink::Forward),
             (t!("complete, and the messages of this step"), Ink::Exposed),
         ]),
-        picture: drawn(n, &sums, &sent).inline(t!("Sums of {n} ranks after {steps} steps", n, steps)),
+        picture: drawn(n, &sums, &sent).inline(t!(
+            "Sums of {n} ranks after {steps}",
+            n,
+            steps = counts::steps(steps.into())
+        )),
         table: data(&["rank", "ranks added up"], rows.collect()),
         ..live
     }

@@ -90,10 +90,10 @@ pub(super) fn batch(dials: &Dials) -> Live {
     Live::of([
         t!(
             "The batch follows from the training itself, and the layout must reach it exactly: what one pass of {n} \
-                copies with micro-batches of {b} does not reach is accumulated over {steps} passes.",
+                copies with micro-batches of {b} does not reach is accumulated over {passes}.",
             n,
             b,
-            steps
+            passes = counts::passes(steps)
         ),
         t!(
             "More copies take fewer passes each, but gradients are sent once per update: from {few} copies to {many} \
@@ -229,8 +229,8 @@ pub(super) fn context(dials: &Dials) -> Live {
         ),
         match fits {
             Some(point) => t!(
-                "Activations are divided by the ranks, weights are not. It fits from {ranks} ranks on.",
-                ranks = point.size
+                "Activations are divided by the ranks, weights are not. It fits from {ranks} on.",
+                ranks = counts::ranks(point.size)
             ),
             None => t!(
                 "Activations are divided by the ranks, weights are not. It does not fit with any number of ranks shown."

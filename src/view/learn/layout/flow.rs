@@ -60,7 +60,7 @@ fn chart(steps: &[WalkStep]) -> Drawing {
 /// The chart of a recipe without steps: the words that say why it has none.
 fn no_chart(reason: &Message) -> Drawing {
     let mut drawing = Drawing::new(ROW_PITCH);
-    drawing.words((0.0, 20.0), Anchor::Start, Ink::Text, reason);
+    drawing.heading(20.0, reason);
     drawing
 }
 

@@ -202,8 +202,8 @@ fn grid(marked: usize) -> Node {
     let longest = layouts().flat_map(|layout| [sizes(layout), work(layout)]).map(|words| length(&words));
     let longest = longest.fold(0.0, f64::max);
     let room = |words: &str| wide * length(words) / longest;
-    let words = t!("Best layouts: MFU in percent, by parameters and nodes");
-    drawing.words((0.0, 8.0), Anchor::Start, Ink::Text, &words);
+    let words = t!("Best MFU in percent, by parameters and nodes");
+    drawing.heading(8.0, &words);
     for (column, nodes) in NODES.into_iter().enumerate() {
         drawing.words((centre(column), HEAD - 10.0), Anchor::Middle, Ink::Muted, verbatim(nodes.to_string()));
     }

@@ -37,7 +37,7 @@ pub(super) fn gradients(dials: &Dials) -> Live {
     let layers = layer.scenario.model.layers;
     let drawn = [
         buckets("Sent at the end".into(), &layer, layers, layers),
-        buckets(t!("In buckets of {k} layers", k), &layer, layers, k),
+        buckets(t!("In buckets of {layers}", layers = counts::layers(k)), &layer, layers, k),
     ];
     let wire = layer.wire(layer.copies());
     let per_byte = layer.per_byte(layer.copies());
@@ -46,9 +46,9 @@ pub(super) fn gradients(dials: &Dials) -> Live {
     Live::of([
         t!(
             "Gradients of the last layer are complete when the backward pass has only begun: sent then, they travel \
-                while earlier layers compute. Many small messages waste the wire, so {k} layers leave together, in a \
+                while earlier layers compute. Many small messages waste the wire, so {layers} at a time leave in a \
                 bucket.",
-            k
+            layers = counts::layers(k)
         ),
         t!(
             "Of {wire} on the wire {part} stay exposed: the last bucket has no compute left to hide behind.",

@@ -10,8 +10,8 @@ use shardscope_core::pipeline::certify::{Certificate, Proof};
 const SCHEDULES: [(Schedule, &str); 5] = [
     (Schedule::OneFOneB, "1F1B, whole stages"),
     (Schedule::Interleaved, "Interleaved 1F1B, half stages"),
-    (Schedule::ZbH1, "ZB-H1, backward cut in two"),
-    (Schedule::ZbV, "ZB-V, half stages, backward cut in two"),
+    (Schedule::ZbH1, "ZB-H1, split backward"),
+    (Schedule::ZbV, "ZB-V, half stages, split backward"),
     (Schedule::Hanayo, "Hanayo, quarter stages"),
 ];
 /// Steps of a search for a shorter order, where ranks times micro-batches are at most so many: some hundredths of a
@@ -40,10 +40,10 @@ fn named(name: &'static str, certificate: &Certificate, one: &Pipeline) -> Messa
     let takes = number(one.stats.makespan_s, 3);
     if certificate.best_s < one.stats.makespan_s * (1.0 - OPTIMAL) {
         let best = number(certificate.best_s, 3);
-        return t!("{name}: {takes} ◇ one of {best} exists", name = Message::from(name), takes, best);
+        return t!("{name}: {takes} ◇ {best} exists", name = Message::from(name), takes, best);
     }
     let gap = show_at_most(certificate.gap);
-    let certificate = if certificate.proven { t!("◆ shortest of these") } else { t!("◇ gap {gap}", gap) };
+    let certificate = if certificate.proven { verbatim("◆") } else { t!("◇ gap {gap}", gap) };
     t!("{name}: {takes} {certificate}", name = Message::from(name), takes, certificate)
 }
 

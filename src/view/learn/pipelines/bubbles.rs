@@ -12,6 +12,8 @@ const SCHEDULES: [(Schedule, &str, Ink); 6] = [
     (Schedule::DualPipe, "DualPipe", Ink::Exposed),
     (Schedule::ZbV, "ZB-V", Ink::Backward),
 ];
+/// Place of the schedule whose bubble does not shrink: it waits in each unit of as many micro-batches as ranks.
+const CHIMERA: usize = 3;
 /// Micro-batches per rank of the pipeline.
 const TIMES: [u32; 5] = [1, 2, 4, 8, 16];
 
@@ -31,12 +33,25 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     let counts = TIMES.map(|times| times * p);
     let found = SCHEDULES.map(|(schedule, _, _)| counts.map(|m| bubble(schedule, p, v, m)));
     let at = |which: usize| {
-        let shrinking = SCHEDULES.iter().zip(&found).filter(|((schedule, ..), _)| *schedule != Schedule::Chimera);
+        let shrinking = found.iter().enumerate().filter(|(place, _)| *place != CHIMERA);
         let shares = shrinking.filter_map(|(_, of)| of[which]);
         let (low, high) = shares.fold((1.0_f64, 0.0_f64), |(low, high), share| (low.min(share), high.max(share)));
         [low, high].map(show_percent)
     };
     let ([low_few, high_few], [low_many, high_many]) = (at(1), at(TIMES.len() - 1));
+    let [few, many] = [1, TIMES.len() - 1].map(|which| found[CHIMERA][which].unwrap_or(0.0));
+    let chimera = if many > 0.0 {
+        t!(
+            "Only Chimera waits in each unit of {p}: {few_idle} at {few}, {many_idle} at {many}.",
+            p,
+            few_idle = show_percent(few),
+            few = counts[1],
+            many_idle = show_percent(many),
+            many = counts[TIMES.len() - 1]
+        )
+    } else {
+        t!("Chimera on {p} ranks never waits.", p)
+    };
     let lines = SCHEDULES.iter().zip(&found).map(|((_, name, ink), found)| {
         let points = counts.iter().zip(found);
         Line {
@@ -65,8 +80,7 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     Live::of([
         t!(
             "Filling and draining are paid once per step, so bubbles shrink with the number of micro-batches: from \
-                {low_few} to {high_few} at {few}, to {low_many} to {high_many} at {many}. Chimera repeats a unit of \
-                {few} and waits in each.",
+                {low_few} to {high_few} at {few}, to {low_many} to {high_many} at {many}.",
             low_few,
             high_few,
             few = counts[1],
@@ -74,6 +88,7 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
             high_many,
             many = counts[TIMES.len() - 1]
         ),
+        chimera,
         t!("The schedule matters most where micro-batches are few, as in large runs."),
     ])
     .below("the bubble of interleaved 1F1B", now, 0.04, show_percent)
@@ -110,6 +125,53 @@ mod tests {
                 let found = bubble(schedule, p, 4, m).unwrap();
                 assert!((found - formula(units)).abs() < 1e-9, "{schedule:?} {p} {m}: {found}");
             }
+        }
+    }
+
+    /// At every place of the sliders the text says of each line of the picture what the table has of it: Chimera's
+    /// figures are its column, the range is that of all other columns.
+    #[test]
+    fn the_text_says_what_the_picture_shows() {
+        let step = super::super::LESSON.steps.iter().find(|step| step.id == "bubble").unwrap();
+        let [ps, ms, vs] = [0, 1, 2].map(|which| step.sliders[which].values.len());
+        let places = (0..ps).flat_map(|p| (0..ms).flat_map(move |m| (0..vs).map(move |v| [p, m, v])));
+        for at in places {
+            let dials = Dials::new(step.sliders, &at);
+            let live = bubbles(&dials);
+            let text: Vec<String> = live.text.iter().map(Message::to_string).collect();
+            let table = live.table.to_html();
+            let cells = |row: &str| -> Vec<String> {
+                let cells = row.split("<td").skip(1).filter_map(|cell| cell.split_once('>')?.1.split_once("</td>"));
+                cells.map(|(cell, _)| cell.to_owned()).collect()
+            };
+            let rows: Vec<Vec<String>> = table.split("<tr").map(cells).filter(|row| !row.is_empty()).collect();
+            let percent = |cell: &String| cell.trim_end_matches([' ', '%', '\u{a0}']).parse::<f64>().ok();
+            for times in [2, 16] {
+                let m = (dials.get("p") * times).to_string();
+                let row = rows.iter().find(|row| row[0] == m).unwrap_or_else(|| panic!("{m}: {table}"));
+                let shares: Vec<Option<f64>> = row[1..].iter().map(percent).collect();
+                let others = shares.iter().enumerate().filter(|(place, _)| *place != CHIMERA);
+                let others: Vec<f64> = others.filter_map(|(_, share)| *share).collect();
+                let low = others.iter().copied().fold(f64::INFINITY, f64::min);
+                let high = others.iter().copied().fold(0.0, f64::max);
+                assert!(others.len() >= 4, "{row:?}");
+                let said = format!("{low:.1} % to {high:.1} % at {m}");
+                assert!(text[0].contains(&said), "{at:?}: {said}; {}", text[0]);
+                let chimera = shares[CHIMERA].unwrap();
+                let said = format!("{chimera:.1} % at {m}");
+                assert!(text[1].contains(&said) || chimera == 0.0 && text[1].contains("never"), "{at:?}: {}", text[1]);
+            }
+        }
+    }
+
+    /// Li and Hoefler 2021, section 3: a unit of D micro-batches, with a backward pass of two forward passes, idles
+    /// 2 (D − 2) forward passes; two ranks wait nowhere.
+    #[test]
+    fn a_unit_of_chimera_is_that_of_its_paper() {
+        for d in [2_u32, 4, 8, 16] {
+            let idle = f64::from(2 * (d - 2));
+            let found = bubble(SCHEDULES[CHIMERA].0, d, 2, d).unwrap();
+            assert!((found - idle / (f64::from(3 * d) + idle)).abs() < 1e-9, "{d}: {found}");
         }
     }
 

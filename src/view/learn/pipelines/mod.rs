@@ -232,9 +232,9 @@ fn gpipe(dials: &Dials) -> Live {
     Live::of([
         t!(
             "A batch's gradient is a sum over samples, so the batch can be cut. When rank {first} has sent one \
-                micro-batch on, it starts the next: after {fill} forward passes all ranks work.",
+                micro-batch on, it starts the next: after {fill} all ranks work.",
             first = 0_u8,
-            fill = p - 1
+            fill = counts::forward_passes(p - 1)
         ),
         t!(
             "More micro-batches make filling and draining a smaller share. The cost: all forward passes come first, \
@@ -324,8 +324,8 @@ fn zb_v(dials: &Dials) -> Live {
     .drawn(vec![("ZB-H1", of(Schedule::ZbH1, dials)), ("ZB-V", now)])
 }
 
-fn copies(one: Option<&Pipeline>) -> u32 {
-    one.and_then(|one| one.stats.weight_copies.iter().copied().max()).unwrap_or(1)
+fn copies(one: Option<&Pipeline>, usual: u32) -> u32 {
+    one.and_then(|one| one.stats.weight_copies.iter().copied().max()).unwrap_or(usual)
 }
 
 fn chimera(dials: &Dials) -> Live {
@@ -342,7 +342,7 @@ fn chimera(dials: &Dials) -> Live {
         t!(
             "The cost: each rank holds the layers of two stages. Every weight exists in {copies} copies, whose \
                 gradients must be added up.",
-            copies = copies(now.as_ref())
+            copies = copies(now.as_ref(), 2)
         ),
     ])
     .below("the bubble", idle(now.as_ref()), 0.12, show_percent)
@@ -377,14 +377,14 @@ fn hanayo(dials: &Dials) -> Live {
     let live = Live::of([
         t!(
             "Chimera's second direction needs no second copy if it runs other layers. Hanayo lets a micro-batch walk \
-                down the ranks and back up as a wave, {waves} times, each time through the next layers.",
-            waves = dials.get("w")
+                down the ranks and back up as a wave, {waves}, each time through the next layers.",
+            waves = counts::times(dials.get("w"))
         ),
         t!(
             "A rank holds {stages} small stages and {copies} copy of its weights. More waves fill the pipeline sooner \
                 and send more messages.",
             stages = 2 * dials.get("w"),
-            copies = copies(now.as_ref())
+            copies = copies(now.as_ref(), 1)
         ),
     ])
     .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
@@ -409,7 +409,7 @@ fn dualpipe(dials: &Dials) -> Live {
                 one's messages behind the other's kernels."),
         t!(
             "The cost: as with Chimera, every weight exists in {copies} copies, for both directions.",
-            copies = copies(now.as_ref())
+            copies = copies(now.as_ref(), 2)
         ),
     ])
     .formula("bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))", of_pairs)
@@ -444,16 +444,18 @@ fn pipedream(dials: &Dials) -> Live {
                 once full, no rank waits until the end. A backward pass must see the weights of its forward pass, so \
                 rank {first} keeps {copies} versions.",
             first = 0_u8,
-            copies = copies(each.as_ref())
+            copies = copies(each.as_ref(), dials.small("p"))
         ),
         t!(
             "PipeDream-2BW updates less often and keeps {two}. Gradients of older weights change the result; large \
                 runs use neither.",
-            two = copies(double.as_ref())
+            two = copies(double.as_ref(), 2)
         ),
     ])
     .note(note)
-    .below("the versions that PipeDream keeps", f64::from(copies(each.as_ref())), 3.0, |count| number(count, 3))
+    .below("the versions that PipeDream keeps", f64::from(copies(each.as_ref(), dials.small("p"))), 3.0, |count| {
+        number(count, 3)
+    })
     .drawn(vec![("PipeDream", each), ("PipeDream-2BW", double)])
 }
 

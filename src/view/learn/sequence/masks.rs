@@ -49,7 +49,7 @@ pub(in crate::learn) fn zigzag(dials: &Dials) -> Live {
             first = 0_u8
         ),
         t!(
-            "The ring takes {steps} blocks of time instead of {before}: idle {idle}. Tokens are dealt out in that \
+            "The ring takes {steps} instead of {before} blocks of time: idle {idle}. Tokens are dealt out in that \
                 order, at almost no cost.",
             steps = number(steps, 3),
             before = number(before, 3),
@@ -91,14 +91,14 @@ fn drawn(live: Live, ranks: u64, zigzag: bool) -> Live {
     let foot = WORDS + PIECE * pieces as f64;
     let mut drawing = Drawing::new(foot + WORDS + RANK * ranks as f64 + AXIS);
     let words = t!("the mask: queries downwards, keys across");
-    drawing.words((0.0, 10.0), Anchor::Start, Ink::Text, words);
+    drawing.heading(10.0, words);
     for rank in 0..ranks {
         for piece in ring_pieces(rank, ranks, zigzag) {
             mask_row(&mut drawing, piece, rank, ranks);
         }
     }
     let words = t!("the ring: time in blocks of attention");
-    drawing.words((0.0, foot + 14.0), Anchor::Start, Ink::Text, words);
+    drawing.heading(foot + 14.0, words);
     timeline(&mut drawing, ranks, zigzag, foot + WORDS);
     let label = if zigzag {
         t!("Zig-zag split of a causal mask over {ranks} ranks", ranks)

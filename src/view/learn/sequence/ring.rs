@@ -27,10 +27,10 @@ pub(in crate::learn) fn ring(dials: &Dials) -> Live {
             c
         ),
         t!(
-            "After {c} steps every query has met every key. The cost: {moves} moves of {block} per layer, three times \
+            "After {c} steps every query has met every key. The cost: {block} moves {times} per layer, three times \
                 that with the backward pass. They hide where attention takes longer.",
             c,
-            moves = c - 1,
+            times = counts::times(c - 1),
             block = show_bytes(Bytes(block))
         ),
     ];

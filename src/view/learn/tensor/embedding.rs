@@ -25,13 +25,9 @@ pub(super) fn embedding(dials: &Dials) -> Live {
     let part = Matrix::new("Y", ACTIVATIONS, (t, 1), &|row, _| if row == 0 { Part::Summed } else { Part::Other });
     let signs = &["·", "="];
     let products = [
+        Product { name: t!("all-reduce: each rank has every token"), matrices: vec![columns(), rows(), whole], signs },
         Product {
-            name: t!("tensor parallelism: an all-reduce, each rank has every token"),
-            matrices: vec![columns(), rows(), whole],
-            signs,
-        },
-        Product {
-            name: t!("with sequence parallelism: a reduce-scatter, each rank has its tokens"),
+            name: t!("reduce-scatter: each rank has its tokens"),
             matrices: vec![columns(), rows(), part],
             signs,
         },

@@ -101,7 +101,7 @@ pub(super) fn square(dials: &Dials) -> Live {
     let name = if blocks > 0.0 {
         t!("step {step} of {q}: it receives {blocks} blocks, {sum}", step, q, blocks = number(blocks, 2), sum)
     } else {
-        t!("step {step} of {q}: it sends its own blocks, {sum}", step, q, sum)
+        t!("step {step} of {q}: it sends its blocks, {sum}", step, q, sum)
     };
     shown(live, ranks, name, matrices)
 }

@@ -33,9 +33,9 @@ pub(super) fn heads(dials: &Dials) -> Live {
             each = number(each, 3)
         ),
         t!(
-            "With more ranks than heads some hold the same: {copies} copies of each, in weights, gradients, optimizer \
+            "With more ranks than heads some hold the same: {copies} of each, in weights, gradients, optimizer \
                 states and the keys and values that a token keeps.",
-            copies = number(copies, 3)
+            copies = counts::copies(copies)
         ),
     ])
     .below("the copies of each head", copies, 1.5, three)

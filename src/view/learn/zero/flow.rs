@@ -14,7 +14,7 @@ const WAYS: [&str; 4] = [
     "nothing is hidden",
     "gradients beside the backward pass",
     "and weights beside the update",
-    "or weights beside the next forward pass",
+    "or beside the next forward pass",
 ];
 const NOTHING: u64 = 1;
 const GRADIENTS: u64 = 2;
