@@ -179,6 +179,20 @@ pub fn why_unable(run: &Run) -> Option<Message> {
     shardscope_core::pipeline::able::why_unable(run).or_else(adapters)
 }
 
+/// That a search for the layouts that the software of `run` can run has none, and what that says of the layout of
+/// `run`: it may be one of its own stages.
+pub fn none_divides(run: &Run) -> Message {
+    let software = run.stack.preset_row().choice.label;
+    let none = t!(
+        "The search has no other layout: none that it tries with {software} divides these GPUs, this batch and this \
+            model.",
+        software
+    );
+    let why = shardscope_core::pipeline::able::why_unable(run);
+    let why = why.map(|why| t!("{why}: with other software there may be some.", why));
+    Message::joined(" ", std::iter::once(none).chain(why))
+}
+
 /// True if the memory of `run`, on which the verdict is `verdict`, fits, and its software does not run it.
 fn would_fit(run: &Run, verdict: Verdict) -> bool {
     verdict == Verdict::Fits && why_unable(run).is_some()

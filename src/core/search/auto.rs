@@ -39,7 +39,8 @@ pub fn choose<'a>(run: &Run, given: impl IntoIterator<Item = &'a str>) -> Result
         LadderEnd::Chosen(choice) => Ok(*choice),
         LadderEnd::Failed(failure) => error(unfit(&failure)),
         LadderEnd::Undivided => {
-            error(Issue::error(KEY, "no layout divides these GPUs, this batch and this model as it is given"))
+            let message = "no layout that is tried divides these GPUs, this batch and this model as it is given";
+            error(Issue::error(KEY, message))
         }
     }
 }

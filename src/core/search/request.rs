@@ -214,7 +214,7 @@ fn only_tight(best: &[Rc<FoundLayout>], complete: bool) -> Option<Issue> {
 /// Why a finished search found nothing.
 pub fn nothing_found(progress: SearchProgress, best: &[Rc<FoundLayout>]) -> Option<Issue> {
     let message = if progress.evaluated == 0 {
-        "no layout divides these GPUs, this batch and this model"
+        "no layout that is searched divides these GPUs, this batch and this model"
     } else {
         "every layout runs out of memory"
     };

@@ -121,7 +121,9 @@ pub fn chip(whose: &Whose) -> Node {
         return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
     }
     if origin == LayoutOrigin::Chosen && matches!(outcome, Some(LadderEnd::Undivided)) {
-        let words = leaf("b", "", "Layout: none found as set").title(reason(outcome));
+        // The layout stands as it was, which may be one that the search does not try.
+        let words = if peak.is_some() { "Layout: kept, no other found" } else { "Layout: none found as set" };
+        let words = leaf("b", "", words).title(reason(outcome));
         return el("span", &[("class", "whose")], &[words]);
     }
     let gain = gain.filter(|gain| *gain > 0.0);
@@ -231,7 +233,9 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
         Some(LadderEnd::Failed(_)) => {
             t!("No layout was found that fits, even with full recomputation: this one needs least.")
         }
-        Some(LadderEnd::Undivided) => t!("No layout divides these GPUs, this batch and this model."),
+        Some(LadderEnd::Undivided) => {
+            t!("No layout that the search tries with this software divides these GPUs, this batch and this model.")
+        }
         None => t!("Chosen when the link was made. It is chosen anew until you set a layout field."),
     }
 }
@@ -408,8 +412,32 @@ mod tests {
         for gain in [None, Some(0.2)] {
             let html = whose(LayoutOrigin::Chosen, Some(&LadderEnd::Undivided), gain).to_html();
             assert!(html.contains("Layout: none found as set") && !html.contains("chosen for you"), "{html}");
-            assert!(html.contains("No layout divides these GPUs"), "{html}");
+            assert!(html.contains("No layout that the search tries"), "{html}");
         }
+    }
+
+    /// BLOOM 176B ran with TP 4 and PP 12 on 384 GPUs: its batch of 2048 divides over them only where 3 divides the
+    /// ranks of a replica, and 3 divides no 70 layers. Megatron-LM of 2021 gives no stages other layers, so the search
+    /// tries none; the run's own, with five layers at the ends, is valid, fits and stays.
+    #[test]
+    fn a_layout_of_its_own_stages_stays_where_the_search_has_none() {
+        let bloom = shardscope_core::run::presets::WHOLE_RUNS.iter().find(|run| run.id == "whole-bloom").unwrap().run();
+        assert!(bloom.stage_layers.is_some() && 384 % 3 == 0 && 2048 % 3 != 0 && 70 % 3 != 0);
+        let peak = shardscope_core::report::report(&bloom).unwrap().memory.peak();
+        let outcome = climbed(&bloom);
+        assert!(peak.overall == Verdict::Fits && outcome == LadderEnd::Undivided, "{outcome:?}");
+        let whose = Whose {
+            origin: LayoutOrigin::Chosen,
+            waits: false,
+            outcome: Some(&outcome),
+            gain: None,
+            surer: None,
+            tight: None,
+            peak: Some(peak),
+            of_link: false,
+        };
+        let html = chip(&whose).to_html();
+        assert!(html.contains("Layout: kept, no other found") && !html.contains("none found"), "{html}");
     }
 
     #[test]

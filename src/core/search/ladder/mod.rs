@@ -46,7 +46,8 @@ pub enum LadderEnd {
     Chosen(Box<LadderChoice>),
     /// No layout fits.
     Failed(Box<Failure>),
-    /// No layout divides the GPUs, the batch and the model: the checks of the Run say why.
+    /// No layout that the software can run divides the GPUs, the batch and the model: the checks of the Run say why. A
+    /// Run whose stages have other layers may be valid all the same.
     Undivided,
 }
 

@@ -15,6 +15,7 @@ pub use controls::PlanView;
 
 use crate::node::action::PlanFold;
 use crate::prelude::*;
+use crate::words;
 use controls::fold;
 use shardscope_core::search::{Axes, PlanRequest, SearchProgress, measured_step, nothing_found, recipe};
 
@@ -107,8 +108,12 @@ fn body(view: &PlanView, progress: SearchProgress) -> Node {
         let factor = view.own.and_then(|own| own.report.step.rescaled_by);
         measured_step(factor)
     });
-    let warnings = measured.into_iter().chain(nothing_found(progress, view.result.best.as_slice()));
-    let mut parts: Vec<Node> = warnings.map(|issue| leaf("p", "issue warning", &issue.message)).collect();
+    let found = nothing_found(progress, view.result.best.as_slice()).map(|issue| match progress.evaluated {
+        0 => words::none_divides(&view.query.run),
+        _ => issue.message,
+    });
+    let warnings = measured.map(|issue| issue.message).into_iter().chain(found);
+    let mut parts: Vec<Node> = warnings.map(|words| leaf("p", "issue warning", words)).collect();
     parts.push(neighbours::neighbours(view));
     if let Some(axes) = &axes {
         parts.push(rows::chips(view, axes));

@@ -15,6 +15,9 @@ use shardscope_core::time::PartKind;
 pub(super) fn nothing(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
     let words = if !searched.done {
         t!("Looking for better layouts…")
+    } else if searched.evaluated == 0 {
+        let out = (evaluation.report.memory.overall() == Verdict::Oom).then(|| t!("Out of memory."));
+        Message::joined(" ", out.into_iter().chain([words::none_divides(&evaluation.scenario.run)]))
     } else if evaluation.report.memory.overall() == Verdict::Oom {
         let evaluated = searched.evaluated;
         if !searched.betters.done {

@@ -14,7 +14,7 @@ use crate::words;
 use shardscope_core::report::report;
 use shardscope_core::rl::predict;
 use shardscope_core::run::Recompute;
-use shardscope_core::run::presets::PUBLISHED;
+use shardscope_core::run::presets::{PUBLISHED, WHOLE_RUNS};
 use shardscope_core::run::{Algorithm, RlParts};
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::ladder::{Ladder, LadderEnd, asked};
@@ -441,4 +441,24 @@ fn every_change_has_a_title() {
     let said = assumed_host(&own, &other, MemoryUnit::Gib).unwrap().to_string();
     assert!(said.contains("It assumes hosts of 192.0 GiB a node"), "{said}");
     assert_eq!(assumed_host(&other, &other, MemoryUnit::Gib), None);
+}
+
+/// A search that looked at nothing compared nothing: of no published run are layouts counted then, whatever its memory,
+/// and the software that the search is for is named; why the run's own layout is not among its layouts is said where
+/// the calculator warns of it.
+#[test]
+fn a_search_without_layouts_says_so_and_counts_none() {
+    let searched = SearchProgressShown {
+        done: true,
+        betters: Betters { done: true, ..Betters::default() },
+        ..SearchProgressShown::default()
+    };
+    for published in PUBLISHED.iter().chain(WHOLE_RUNS) {
+        let Ok(evaluation) = evaluate(&published.run()) else { continue };
+        let html = suggestion(&evaluation, &searched, MemoryUnit::Gib).to_html();
+        let software = evaluation.scenario.run.stack.preset_row().choice.label;
+        assert!(html.contains("The search has no other layout") && html.contains(software), "{html}");
+        assert!(!html.contains("of 0") && !html.contains("Of 0"), "{html}");
+        assert!(published.id != "whole-bloom" || html.contains("which need Megatron Core"), "{html}");
+    }
 }
