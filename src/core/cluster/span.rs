@@ -29,6 +29,15 @@ impl RankGroup {
     pub fn link(self) -> Link {
         if self.nodes() > 1 { Link::Inter } else { Link::Intra }
     }
+    /// Share of what a rank sends in rings that goes over its own network card. A ring leaves a node over the card of
+    /// one member; as many rings as members use the cards of all.
+    pub(crate) fn ring_over_card(self) -> f64 {
+        if self.nodes() > 1 { 1.0 / self.in_node as f64 } else { 0.0 }
+    }
+    /// Share of what a rank sends in an all-to-all that goes over its network card: to the ranks on other nodes.
+    pub(crate) fn exchanged_over_card(self) -> f64 {
+        (self.size - self.in_node) as f64 / (self.size as f64 - 1.0).max(1.0)
+    }
 }
 
 /// Most members of a row that [`Span::places`] looks at. A choice, above the GPUs of any node that is built.

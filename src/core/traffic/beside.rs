@@ -116,6 +116,17 @@ pub struct Sent {
 
 by_field!(Sent { bytes, comm });
 
+/// What a GPU sends over each kind of link, and how long that is on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ByLink {
+    /// Over the links of its node.
+    pub node: Sent,
+    /// Over its network card.
+    pub card: Sent,
+}
+
+by_field!(ByLink { node, card });
+
 /// One kind of message, of a micro-batch or of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wait {

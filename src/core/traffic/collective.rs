@@ -5,6 +5,7 @@
 //! between nodes β is `members in a node x card`, at most the scale-up link.
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
+use super::calls::CallKind;
 use crate::cluster::{Link, RankGroup};
 use crate::explain::Quantity;
 use crate::maths::log2;
@@ -99,6 +100,17 @@ impl Fabric {
         } else {
             inside.min(group.in_node as f64 * self.inter)
         }
+    }
+
+    /// Bytes a second that messages of `kind` reach on the links of a node with `members` of their group; `once`:
+    /// tokens that go once a node.
+    pub(super) fn inside(&self, kind: CallKind, members: u64, once: bool) -> f64 {
+        let rate = match kind {
+            CallKind::AllToAll if once => return self.link * self.dispatch,
+            CallKind::AllToAll => self.intra_all_to_all,
+            _ => self.intra,
+        };
+        rate * self.reach(members.max(2))
     }
 
     /// Latency of one turn round the ring.

@@ -178,12 +178,15 @@ fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
         return (0.0, Seconds::ZERO);
     }
     let bytes = scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
+    (embedding_bytes(scenario, scenario.reduced_gradient()), fabric.all_reduce(embedding_group(scenario), Bytes(bytes)))
+}
+
+/// The ranks of a pipeline that hold embeddings.
+pub(super) fn embedding_group(scenario: &Scenario) -> RankGroup {
+    let layout = &scenario.layout;
+    let size = scenario.embedding_copies().max(1);
     let apart = layout.mesh().span(ParallelAxis::Pp).offset(layout.pp - 1);
-    let in_node = if apart < layout.per_node { size } else { 1 };
-    (
-        embedding_bytes(scenario, scenario.reduced_gradient()),
-        fabric.all_reduce(RankGroup { size, in_node }, Bytes(bytes)),
-    )
+    RankGroup { size, in_node: if apart < layout.per_node { size } else { 1 } }
 }
 
 /// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its

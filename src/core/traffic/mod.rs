@@ -18,7 +18,7 @@ mod shards;
 mod volume;
 mod waits;
 
-pub use beside::{Beside, CONTENTION, RoutedWindows, Sent, StageWindows, Wait};
+pub use beside::{Beside, ByLink, CONTENTION, RoutedWindows, Sent, StageWindows, Wait};
 pub(crate) use beside::{exposed_of, hidden_behind};
 pub use calls::{CallCount, CallKind};
 pub(crate) use calls::{forwards, model_ends, routed_forwards, stage_pairs, step_calls};

@@ -1,7 +1,9 @@
 //! The overlap table: each kind of communication against the compute that may hide it.
 
-use super::beside::{Beside, Sent, Wait};
-use super::calls::{CallCount, Calls};
+use super::beside::{Beside, ByLink, Sent, Wait};
+use super::calls::{CallCount, CallKind, Calls};
+use super::collective::Fabric;
+use super::dispatch::is_once_a_node;
 use super::gradients::rings;
 use super::kind::Traffic;
 use super::playbook::playbook_ratio;
@@ -55,6 +57,13 @@ pub struct OverlapRow {
     /// The part of gradients and `ZeRO` weights that is of routed experts.
     #[serde(skip)]
     pub experts: Sent,
+    /// What of all else goes over the links of the node and over the card. The card is busy for the wire time; beside
+    /// it the links of the node for as long as their bytes take at the rate that is reached there.
+    #[serde(skip)]
+    pub dense_links: ByLink,
+    /// The same of `experts`.
+    #[serde(skip)]
+    pub expert_links: ByLink,
 }
 
 /// What carries the messages of a kind that leave a node.
@@ -64,8 +73,6 @@ pub struct CarriedBy {
     pub cards: u64,
     /// The same for gradients and weights of routed experts, where it is another number.
     pub expert_cards: Option<u64>,
-    /// True if links of the node carry a part.
-    pub in_node: bool,
 }
 
 /// A pass over the layers.
@@ -105,6 +112,10 @@ impl PassTraffic {
 }
 
 impl OverlapRow {
+    /// What goes over the links of the node and over the card.
+    pub fn links(&self) -> ByLink {
+        self.dense_links + self.expert_links
+    }
     /// All its times `scale` times as long; ratios and bytes stay.
     pub(crate) fn rescale(&mut self, scale: f64) {
         let times = [
@@ -114,6 +125,10 @@ impl OverlapRow {
             &mut self.not_hidden_s,
             &mut self.slows_compute_s,
             &mut self.experts.comm,
+            &mut self.dense_links.node.comm,
+            &mut self.dense_links.card.comm,
+            &mut self.expert_links.node.comm,
+            &mut self.expert_links.card.comm,
         ];
         let passes = self.passes.iter_mut().flat_map(|pass| {
             [&mut pass.comm_s, &mut pass.compute_s, &mut pass.not_hidden_s, &mut pass.slows_compute_s]
@@ -185,6 +200,7 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             .iter()
             .filter(|(other, (wait, _), wire)| *other != traffic && *wire == link && wait.both().comm.0 > 0.0);
         let passes = [(Direction::Forward, total.forward), (Direction::Backward, total.backward)];
+        let [dense_links, expert_links] = by_link(scenario, traffic, calls, total);
         OverlapRow {
             traffic,
             bytes_per_gpu: total.bytes,
@@ -207,9 +223,42 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             link,
             carried: carried(scenario, traffic, total.experts),
             experts: total.experts,
+            dense_links,
+            expert_links,
         }
     };
     rows.iter().map(row).collect()
+}
+
+/// What goes over the links of a node and over the card, of routed experts last.
+fn by_link(scenario: &Scenario, traffic: Traffic, calls: Calls, total: Wait) -> [ByLink; 2] {
+    let mesh = scenario.layout.mesh();
+    let near = match traffic {
+        Traffic::Dp | Traffic::Zero3 => rings(scenario, false).map(|ring| ring.in_node).into_iter().max().unwrap_or(1),
+        Traffic::Tp => mesh.group(ParallelAxis::Tp).in_node,
+        Traffic::Pp => 2,
+        Traffic::Cp => mesh.group(ParallelAxis::Cp).in_node,
+        Traffic::Ep => mesh.group(ParallelAxis::Ep).in_node,
+    };
+    let (fabric, once) = (Fabric::of(scenario), traffic == Traffic::Ep && is_once_a_node(scenario));
+    let [exchanged, others] = [CallKind::AllToAll, CallKind::AllGather].map(|kind| fabric.inside(kind, near, once));
+    let of = |sent: Sent, card: Bytes, exchanges: Bytes| {
+        // Sums of the same parts in another order.
+        let some = |bytes: Bytes| if bytes.0 > 1e-9 * sent.bytes.0 { bytes } else { Bytes::ZERO };
+        let (card, node) = (some(card), some(sent.bytes - card));
+        if card.0 <= 0.0 {
+            return ByLink { node: sent, card: Sent::default() };
+        }
+        let exchanges = Bytes(exchanges.0.min(node.0));
+        let inside = Seconds(exchanges.0 / exchanged + (node - exchanges).0 / others);
+        let comm = if inside.0 < sent.comm.0 { inside } else { sent.comm };
+        ByLink { node: Sent { bytes: node, comm }, card: Sent { bytes: card, comm: sent.comm } }
+    };
+    let [card, of_experts] = calls.over_card();
+    let (experts, both) = (total.experts, total.both().comm);
+    let dense = Sent { bytes: total.bytes - experts.bytes, comm: both - experts.comm };
+    let exchanges = calls.all_to_all.bytes - calls.all_to_all.card;
+    [of(dense, card - of_experts, exchanges), of(experts, of_experts, Bytes::ZERO)]
 }
 
 /// The network cards that a time is computed with: a ring leaves a node over the card of each of its members there; a
@@ -217,29 +266,17 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
 fn carried(scenario: &Scenario, traffic: Traffic, experts: Sent) -> CarriedBy {
     let mesh = scenario.layout.mesh();
     let group = |axis| mesh.group(axis);
-    let one = |in_node: bool| CarriedBy { cards: 1, expert_cards: None, in_node };
+    let over = |cards: u64| CarriedBy { cards, expert_cards: None };
     match traffic {
         Traffic::Dp | Traffic::Zero3 => {
             let crossing = |experts: bool| rings(scenario, experts).into_iter().find(|ring| ring.nodes() > 1);
             let cards = crossing(false).map_or(1, |ring| ring.in_node);
             let of_experts = crossing(true).filter(|_| experts.bytes.0 > 0.0).map(|ring| ring.in_node);
-            CarriedBy {
-                cards,
-                expert_cards: of_experts.filter(|other| *other != cards),
-                in_node: rings(scenario, false).iter().any(|ring| ring.in_node > 1),
-            }
+            CarriedBy { cards, expert_cards: of_experts.filter(|other| *other != cards) }
         }
-        Traffic::Tp => CarriedBy { cards: group(ParallelAxis::Tp).in_node, ..one(group(ParallelAxis::Tp).in_node > 1) },
-        Traffic::Pp => one(false),
-        Traffic::Cp => {
-            let near = group(ParallelAxis::Cp).in_node;
-            match scenario.run.cp_comm {
-                CpComm::AllGather => CarriedBy { cards: near, ..one(near > 1) },
-                // A ring hands blocks on as fast as its slowest link.
-                CpComm::Ring => one(false),
-                CpComm::Ulysses | CpComm::Hierarchical => one(near > 1),
-            }
-        }
-        Traffic::Ep => one(group(ParallelAxis::Ep).in_node > 1),
+        Traffic::Tp => over(group(ParallelAxis::Tp).in_node),
+        Traffic::Cp if scenario.run.cp_comm == CpComm::AllGather => over(group(ParallelAxis::Cp).in_node),
+        // A ring of blocks hands them on as fast as its slowest link.
+        Traffic::Cp | Traffic::Pp | Traffic::Ep => over(1),
     }
 }

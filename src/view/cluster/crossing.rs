@@ -1,10 +1,10 @@
 //! Groups that leave their node, those that need not, and the effect of another order of the axes: two tables.
 
 use super::names::group_name;
-use super::wires::{Wire, load, wires};
+use super::wires::{Wire, load, of_group, wires};
 use crate::panels::overlap::names;
 use crate::prelude::*;
-use shardscope_core::cluster::{GroupKind, Link, Mesh, RankOrder};
+use shardscope_core::cluster::{GroupKind, Link, Members, Mesh, RankOrder};
 use shardscope_core::report::needs_worker;
 use shardscope_core::traffic::Traffic;
 
@@ -81,8 +81,14 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
     if rows.is_empty() {
         return paragraph("One GPU: no groups.");
     }
-    let of_wire = |kind: GroupKind, show: &dyn Fn(&Wire) -> String| {
-        wires.iter().find(|wire| wire.kind == kind).map_or_else(|| "–".to_owned(), show)
+    let on = |link: Link| {
+        move |(kind, ..): &(GroupKind, Members, Crossing)| {
+            let wire = of_group(wires, *kind).find(|wire| wire.link == link);
+            wire.map_or_else(
+                || "–".to_owned(),
+                |wire| format!("{} · {}", unit.fitting(wire.bytes), show_percent(wire.busy)),
+            )
+        }
     };
     Rows::of(rows)
         .column("group", |(kind, ..)| group_name(mesh, *kind))
@@ -95,8 +101,8 @@ fn crossings(scenario: &Scenario, gpu: u64, wires: &[Wire], unit: MemoryUnit) ->
                 rails => t!("{nodes} nodes, {rails} rails", nodes, rails),
             }
         })
-        .figures("sent per GPU", |(kind, ..)| of_wire(*kind, &|wire| unit.fitting(wire.bytes)))
-        .figures("link busy", |(kind, ..)| of_wire(*kind, &|wire| show_percent(wire.busy)))
+        .figures("a GPU's card: sent, busy", on(Link::Inter))
+        .figures("node link: sent, busy", on(Link::Intra))
         .column("crosses nodes?", |(_, _, crossing)| words(mesh, *crossing))
         .marked(|(_, _, crossing)| matches!(crossing, Crossing::Needless(_)))
         .table("Groups and the links that they cross")
@@ -128,7 +134,12 @@ fn scope(evaluation: &Evaluation, rank: usize, wires: &[Wire]) -> Node {
     let has = |kind: GroupKind| wires.iter().any(|wire| wire.kind == kind);
     let together = (has(GroupKind::Dp) && has(GroupKind::ExpertDp))
         .then(|| t!("Overlap shows DP and expert DP together as: {rows}.", rows));
-    muted(Message::joined(" ", [whose, together].into_iter().flatten()))
+    let busy = t!(
+        "Busy: on the slowest link of a group for its wire time in Overlap over the step, latencies and the rate that \
+            is reached included; where the group leaves its node, on the links of the node for as long as its bytes \
+            there take at the rate reached on them. Bytes at the rates of the data sheet take less."
+    );
+    muted(Message::joined(" ", [whose, together, Some(busy)].into_iter().flatten()))
 }
 
 /// First whether the groups cross nodes now, then what another order would do.
@@ -284,8 +295,10 @@ mod tests {
                 let said = words(mesh, crossing).to_string();
                 assert_eq!(said.starts_with("yes"), present.leaving.contains(&kind), "{kind:?}: {said}");
                 // The link that its messages are timed on.
-                for wire in traffic.iter().flatten().filter(|wire| wire.kind == kind) {
-                    assert_eq!(said.starts_with("yes"), wire.link == Link::Inter, "{kind:?}: {said}");
+                for wires in &traffic {
+                    let wires: Vec<_> = of_group(wires, kind).collect();
+                    let crosses = wires.iter().any(|wire| wire.link == Link::Inter);
+                    assert!(wires.is_empty() || said.starts_with("yes") == crosses, "{kind:?}: {said}");
                 }
                 if let Crossing::Needless(order) = crossing {
                     let other = rows.iter().find(|row| row.order == order).unwrap();

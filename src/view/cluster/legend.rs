@@ -28,7 +28,7 @@ pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
         el("span", &[], &[line, kind, text(" "), wire.meter(), leaf("small", "muted", traffic)])
     };
     let items = wires.iter().map(item);
-    let note = faint("line width: share of the step that the link is busy");
+    let note = faint("line width: share of the step that the link is busy, at the rate that is reached");
     let scale = most.map(|most| {
         let ramp = leaf("i", "ramp", "");
         let ends = t!("0 to {most} busy", most = show_percent(most));

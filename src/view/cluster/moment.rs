@@ -44,7 +44,10 @@ impl Waits {
             matches!(wire.kind, GroupKind::Tp | GroupKind::Cp | GroupKind::Ep)
                 && pass.is_some_and(|pass| wire.passes[pass])
         };
-        Self { from, kinds: wires.iter().filter(inside).map(|wire| wire.kind).collect() }
+        let mut kinds: Vec<GroupKind> = wires.iter().filter(inside).map(|wire| wire.kind).collect();
+        // On the network and on the links of a node.
+        kinds.dedup();
+        Self { from, kinds }
     }
     /// The waits of `rank` at `time`: in the block that runs then, else before the block that runs next.
     pub fn at(prepared: &Prepared, rank: usize, time: f64, wires: &[Wire]) -> Self {

@@ -1,7 +1,7 @@
 //! The selected GPU: its groups and their messages, its memory, its work and its waits.
 
 use super::names::layers;
-use super::wires::{Wire, load};
+use super::wires::{Wire, load, of_group};
 use crate::prelude::*;
 use shardscope_core::cluster::{GroupKind, Link, Mesh};
 use shardscope_core::pipeline::Spans;
@@ -39,11 +39,11 @@ fn group(evaluation: &Evaluation, mesh: Mesh, kind: GroupKind, gpu: u64, wires: 
     } else {
         t!("{n} GPUs on {nodes} nodes: {listed}", n = members.size(), nodes = members.nodes(mesh.per_node), listed)
     };
-    let wire = wires.iter().find(|wire| wire.kind == kind);
-    let sent = wire.map_or_else(Node::none, |wire| {
+    let sent = of_group(wires, kind).map(|wire| {
         let line = t!("{bytes} over {medium}", bytes = unit.fitting(wire.bytes), medium = wire.medium());
         Node::from_iter([aside(line), wire.meter()])
     });
+    let sent: Node = sent.collect();
     let with_cp = if kind == GroupKind::Dp && mesh.cp > 1 {
         let n = mesh.dp * mesh.cp;
         aside(t!("gradients are shared by the {n} GPUs of DP × CP", n))

@@ -5,7 +5,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::cluster::Link;
 use shardscope_core::time::PartKind;
-use shardscope_core::traffic::{CarriedBy, OverlapRow, Traffic};
+use shardscope_core::traffic::{CarriedBy, OverlapRow, Sent, Traffic};
 
 /// The page's name of `traffic` of `run`, and the compute that it may hide behind.
 pub(crate) fn names(traffic: Traffic, run: &Run) -> (&'static str, &'static str) {
@@ -258,37 +258,9 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
 }
 
 fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
-    let (report, gpu, run) = (&evaluation.report, &evaluation.scenario.gpu, &evaluation.scenario.run);
+    let (report, run) = (&evaluation.report, &evaluation.scenario.run);
     let (name, window) = names(row.traffic, run);
     let scope = Scope::run().part(format_args!("{}, busiest rank", row.traffic.id()));
-    let per_second = |speed: f64| format!("{} GB/s", significant(speed / 1e9, 3));
-    let reached = row
-        .reached_bytes_per_s
-        .map_or_else(|| verbatim("–"), |speed| scope.says("overlap:reached_bytes_per_s", per_second(speed)));
-    let [of_node, of_card] = [("link in a node", gpu.intra), ("link between nodes", gpu.inter)]
-        .map(|(field, speed)| Scope::run().says(field, per_second(speed.0)));
-    let speed = match row.link {
-        Link::Intra => t!("{reached} over the node's links of {sheet}", reached, sheet = of_node),
-        Link::Inter => match row.carried {
-            CarriedBy { cards, expert_cards: Some(experts), .. } => t!(
-                "{reached} over {count} cards a node of {sheet}, experts over {experts}, and the node's links",
-                reached,
-                count = cards,
-                sheet = of_card,
-                experts
-            ),
-            CarriedBy { cards: 1, in_node: true, .. } => {
-                t!("{reached} over a card of {sheet} and the node's links", reached, sheet = of_card)
-            }
-            CarriedBy { cards: 1, .. } => t!("{reached} over a card of {sheet}", reached, sheet = of_card),
-            CarriedBy { cards, .. } => t!(
-                "{reached} over {count} cards a node of {sheet} and the node's links",
-                reached,
-                count = cards,
-                sheet = of_card
-            ),
-        },
-    };
     let exposed = match exposed(report, row.traffic) {
         None => strong("in the bubble"),
         Some((time, _)) if time.0 <= 0.0 => strong("none"),
@@ -302,11 +274,11 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
                 aside(t!("{open} uncovered + {slow} that slow compute", open, slow))
             });
             let shown = wires(report, row.traffic).map(|wires| wires.map(show_seconds));
-            let sent = shown.filter(|[own, of_rows]| own != of_rows).map(|[own, _]| {
+            let on_wire = shown.filter(|[own, of_rows]| own != of_rows).map(|[own, _]| {
                 let part = Scope::run().part(part_name(row.traffic));
                 aside(t!("of {wire} on the wire", wire = part.says("overlap:wire_s", own)))
             });
-            std::iter::once(whole).chain(other).chain(sent).chain(parts).collect()
+            std::iter::once(whole).chain(other).chain(on_wire).chain(parts).collect()
         }
     };
     let of_row = |shown: String, field: &'static str| inline(verbatim(shown)).reports(field, &scope);
@@ -317,7 +289,7 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
     };
     let cells = [
         ask("link", Figure::Overlap(index), &[text(name)]),
-        both(of_row(unit.fitting(row.bytes_per_gpu), "overlap:bytes_per_gpu"), "", speed),
+        sent(row, evaluation, &scope, unit),
         of_row(show_seconds(row.comm_s), "overlap:comm_s"),
         beside,
         ratio_bar(row.ratio.unwrap_or(0.0)),
@@ -328,6 +300,51 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
     let classes = HEADS.iter().flat_map(|(class, ..)| [Some(*class), (*class == "grow").then_some("")]).flatten();
     let cells: Node = classes.zip(cells).map(|(class, cell)| el("td", &[("class", class)], &[cell])).collect();
     el("tr", &[], &[cells])
+}
+
+/// What a GPU sends in a row, what its links reach, and where it leaves the node, how much goes over which link.
+fn sent(row: &OverlapRow, evaluation: &Evaluation, scope: &Scope, unit: MemoryUnit) -> Node {
+    let gpu = &evaluation.scenario.gpu;
+    let per_second = |speed: f64| format!("{} GB/s", significant(speed / 1e9, 3));
+    let reached = row
+        .reached_bytes_per_s
+        .map_or_else(|| verbatim("–"), |speed| scope.says("overlap:reached_bytes_per_s", per_second(speed)));
+    let [of_node, of_card] = [("link in a node", gpu.intra), ("link between nodes", gpu.inter)]
+        .map(|(field, speed)| Scope::run().says(field, per_second(speed.0)));
+    let links = row.links();
+    let is_on = |sent: Sent| sent.bytes.0 > 0.0;
+    let crosses = is_on(links.card) || (row.link == Link::Inter && !is_on(links.node));
+    let speed = if crosses {
+        match row.carried {
+            CarriedBy { cards, expert_cards: Some(experts) } => t!(
+                "{reached} over {count} cards a node of {sheet}, experts over {experts}, and the node's links",
+                reached,
+                count = cards,
+                sheet = of_card,
+                experts
+            ),
+            CarriedBy { cards: 1, .. } if is_on(links.node) => {
+                t!("{reached} over a card of {sheet} and the node's links", reached, sheet = of_card)
+            }
+            CarriedBy { cards: 1, .. } => t!("{reached} over a card of {sheet}", reached, sheet = of_card),
+            CarriedBy { cards, .. } => t!(
+                "{reached} over {count} cards a node of {sheet} and the node's links",
+                reached,
+                count = cards,
+                sheet = of_card
+            ),
+        }
+    } else {
+        t!("{reached} over the node's links of {sheet}", reached, sheet = of_node.clone())
+    };
+    // Their sum is what the rate is of.
+    let both_links = (crosses && is_on(links.node)).then(|| {
+        let [card, node] = [("overlap:card_bytes", links.card), ("overlap:node_bytes", links.node)]
+            .map(|(field, sent)| scope.says(field, unit.fitting(sent.bytes)));
+        aside(t!("{card} over its card, {node} over the node's links of {sheet}", card, node, sheet = of_node))
+    });
+    let bytes = inline(verbatim(unit.fitting(row.bytes_per_gpu))).reports("overlap:bytes_per_gpu", scope);
+    std::iter::once(both(bytes, "", speed)).chain(both_links).collect()
 }
 
 /// The ratio; under the pointer that of each pass where both have compute beside them.
