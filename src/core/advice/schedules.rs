@@ -1,6 +1,6 @@
 //! Every schedule under one Run: what each takes and holds. For the gallery and for a second schedule on the same axis.
 
-use crate::memory::Verdict;
+use crate::memory::{StageMemory, Verdict};
 use crate::message::Message;
 use crate::pipeline::{Order, stats};
 use crate::report::{Evaluation, ScheduleVariant, evaluate, work};
@@ -50,6 +50,14 @@ pub struct ScheduleFigures {
     pub in_flight: f64,
     /// Activations of the rank that holds most of them.
     pub activations_bytes: Bytes,
+    /// Logits and inputs of the head for all micro-batches that the fullest GPU holds. A backward pass in two ops keeps
+    /// them until the weight gradient of the head.
+    pub head_bytes: Bytes,
+    /// The rank of the fullest GPU.
+    pub fullest: usize,
+    /// Activations of a stage-micro-batch on the rank that holds most of them; then the most of activations, logits and
+    /// inputs of the head together.
+    pub each_bytes: [Bytes; 2],
     /// The fullest GPU.
     pub peak_bytes: Bytes,
     /// Memory that it is held against.
@@ -67,15 +75,20 @@ impl ScheduleFigures {
     pub fn of(evaluation: &Evaluation) -> Self {
         let (report, order) = (&evaluation.report, &evaluation.order);
         let stages = &report.memory.per_stage;
-        let most =
-            |bytes: fn(&crate::memory::StageMemory) -> Bytes| stages.iter().map(bytes).fold(Bytes(0.0), Bytes::max);
+        let most = |bytes: fn(&StageMemory) -> Bytes| stages.iter().map(bytes).fold(Bytes(0.0), Bytes::max);
         let peak = report.pipeline.peak_in_flight.iter().max();
+        let in_flight = f64::from(peak.copied().unwrap_or(0)) / a_microbatch(order);
+        let held = |rank: &StageMemory| rank.activations + head_bytes(rank);
+        let each = [most(|rank| rank.activations), stages.iter().map(held).fold(Bytes(0.0), Bytes::max)];
         Self {
             step_s: report.step.time_s,
             makespan_s: report.pipeline.makespan_s,
             bubble_fraction: report.pipeline.bubble_fraction,
             bubble_span: report.pipeline.bubble_span,
-            in_flight: f64::from(peak.copied().unwrap_or(0)) / a_microbatch(order),
+            in_flight,
+            head_bytes: stages.get(report.memory.peak_stage).map_or(Bytes::ZERO, head_bytes),
+            fullest: report.memory.peak_stage,
+            each_bytes: each.map(|bytes| Bytes(bytes.0 / in_flight.max(1.0))),
             activations_bytes: most(|rank| rank.activations),
             peak_bytes: report.memory.peak_bytes,
             capacity_bytes: report.memory.capacity_bytes,
@@ -84,6 +97,12 @@ impl ScheduleFigures {
             messages: stats::messages_per_microbatch(order),
         }
     }
+}
+
+/// Logits and inputs of the head among the memory of a rank.
+fn head_bytes(rank: &StageMemory) -> Bytes {
+    let of_head = rank.items.iter().filter(|item| ["logits", "inputs of the head"].contains(&item.name));
+    of_head.map(|item| item.bytes).sum()
 }
 
 /// Chunk activations that make a stage-micro-batch.

@@ -142,12 +142,27 @@ fn unbounded(gallery: &Gallery) -> Vec<Message> {
     gallery.rows.iter().filter(without).map(|row| row.variant.name()).collect()
 }
 
-/// Bytes of one stage-micro-batch of activations on the rank that holds most, under automatic zero bubble; none before
-/// it is simulated.
-pub fn activation_bytes(rows: &[ScheduleRow]) -> Option<Bytes> {
-    let row = rows.iter().find(|row| row.variant.schedule == Schedule::ZbAuto)?;
-    let figures = row.figures.as_ref().ok().filter(|figures| figures.in_flight > 0.0)?;
-    Some(Bytes(figures.activations_bytes.0 / figures.in_flight))
+/// What a memory cap of `limit` of `most` micro-batches is under automatic zero bubble: activations of the rank that
+/// holds most of them and, where that is more, of one with the logits that stay as long. No bytes before it is
+/// simulated.
+pub fn cap(rows: &[ScheduleRow], limit: u64, most: u64, unit: MemoryUnit) -> Message {
+    let row = rows.iter().find(|row| row.variant.schedule == Schedule::ZbAuto);
+    let figures = row.and_then(|row| row.figures.as_ref().ok()).filter(|figures| figures.in_flight > 0.0);
+    let Some(figures) = figures else {
+        return t!("{limit} of {most} micro-batches", limit, most);
+    };
+    let [bytes, with_head] = figures.each_bytes.map(|each| unit.show(Bytes(each.0 * limit as f64)));
+    if bytes == with_head {
+        return t!("{limit} of {most} micro-batches, {bytes} of activations", limit, most, bytes);
+    }
+    t!(
+        "{limit} of {most} micro-batches: {bytes} of activations, on the last rank {with_head} with logits and inputs \
+            of the head",
+        limit,
+        most,
+        bytes,
+        with_head
+    )
 }
 
 /// The button that makes a schedule the Run's.
@@ -531,5 +546,30 @@ mod tests {
         let faster = found.best.clone().unwrap();
         let chosen = run.with_texts(&faster.found.set(&run, &faster.stage_layers)).unwrap();
         assert!(joint(&found, &evaluate(&chosen).unwrap()).actions().is_empty());
+    }
+
+    /// Llama 3.1 8B in eight stages without tensor parallelism: the last rank of automatic zero bubble keeps a bf16
+    /// logit for each of 4096 tokens and 128,256 words of every micro-batch whose weight gradient is to come, more than
+    /// a stage of four layers keeps. What the cap says, with what is there whatever it is, is the peak of its row.
+    #[test]
+    fn a_cap_says_what_its_row_holds() {
+        let run = Run { tp: 1, pp: 8, seq_len: 4096, micro_batch: 1, ..Run::default() };
+        let limit = shardscope_core::report::memory_limit(&run);
+        let row = ScheduleRow::of(&run, ScheduleVariant::named("zb-auto").unwrap(), limit, None);
+        let figures = *row.figures.as_ref().unwrap();
+        let said = cap(std::slice::from_ref(&row), limit, 2 * run.pp, MemoryUnit::Gib).to_string();
+        let sizes: Vec<f64> = said.split(" GiB").filter_map(|part| part.rsplit(' ').next()?.parse().ok()).collect();
+        let [activations, with_head] = sizes[..] else {
+            panic!("{said}");
+        };
+        let logits = figures.in_flight * 4096.0 * 128_256.0 * 2.0 / GIB;
+        assert!(with_head > logits && with_head > activations, "{said}");
+        let peak = figures.peak_bytes.0 / GIB;
+        assert!(with_head < peak, "{peak}: {said}");
+        // Weights, gradients and states of an eighth of 8 billion parameters and of the head, 18 bytes at most each;
+        // fragments, and the context of a process.
+        let rest = (8.03e9 / 8.0 + 128_256.0 * 4096.0) * 18.0 / GIB;
+        assert!(peak - with_head < rest + 0.1 * peak + 3.0, "{peak}: {said}");
+        assert_eq!((figures.fullest, figures.in_flight), (7, limit as f64));
     }
 }

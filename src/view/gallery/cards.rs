@@ -93,6 +93,16 @@ fn reason(gallery: &Gallery, row: &ScheduleRow) -> Node {
                 held = number(figures.in_flight, 3),
                 copies = figures.weight_copies
             );
+            // Less explains no peak.
+            let head = figures.head_bytes.0 >= 0.05 * figures.peak_bytes.0;
+            let head = head.then(|| {
+                t!(
+                    "on rank {rank}, the fullest, {head} of logits and inputs of the head held as long",
+                    rank = figures.fullest,
+                    head = scope.says("schedules:head_bytes", gallery.unit.show(figures.head_bytes))
+                )
+            });
+            let why = Message::joined(" · ", std::iter::once(why).chain(head));
             [verbatim(gallery.unit.show(figures.peak_bytes)), verbatim(show_percent(figures.bubble_fraction)), why]
         }
     };

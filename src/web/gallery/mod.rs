@@ -7,9 +7,7 @@ use crate::core::advice::ScheduleRow;
 use crate::core::report::ScheduleVariant;
 use crate::core::run::Run;
 use crate::core::sort::sort_by;
-use crate::core::t;
-use crate::core::units::Bytes;
-use crate::view::gallery::bounds::activation_bytes;
+use crate::view::gallery::bounds::cap;
 use crate::view::gallery::certificate::ScheduleCertificate;
 use crate::view::gallery::sketch::{Axis, Sketch};
 use crate::view::gallery::{Gallery, best_known, cards, head, opening};
@@ -250,13 +248,8 @@ fn limit(page: Page) -> AnyView {
     let value = move || moving.get().unwrap_or_else(now);
     let named = move || {
         let (limit, most) = (value(), most());
-        translated(match page.rows.with(|(_, rows)| activation_bytes(rows)) {
-            Some(each) => {
-                let bytes = state.view.unit.get().show(Bytes(each.0 * limit as f64));
-                t!("{limit} of {most} micro-batches, {bytes} of activations", limit, most, bytes)
-            }
-            None => t!("{limit} of {most} micro-batches", limit, most),
-        })
+        let unit = state.view.unit.get();
+        translated(page.rows.with(|(_, rows)| cap(rows, limit, most, unit)))
     };
     let read = |event: &leptos::ev::Event| event_target_value(event).parse().ok();
     view! {
