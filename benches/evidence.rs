@@ -90,7 +90,7 @@ fn read(megabytes: usize) {
 
 /// The time of a picture of the timeline, whole and nearer.
 fn drawn(found: &Diagnosis, trace: &RankTrace, run: &Run) {
-    let Some(lanes) = MeasuredLanes::of(trace).map(|lanes| LanePair::of(lanes, None, found)) else {
+    let Some(lanes) = MeasuredLanes::of(trace).map(|lanes| LanePair::of(lanes, None)) else {
         return;
     };
     let spans = lanes.measured.compute.len() + lanes.measured.messages.len();

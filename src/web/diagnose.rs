@@ -3,7 +3,6 @@
 use crate::core::diagnose::{Diagnosis, of_brief};
 use crate::core::issue::Issue;
 use crate::core::message::verbatim;
-use crate::core::report::needs_worker;
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Bytes, show_bytes};
@@ -255,14 +254,10 @@ impl Page {
             self.answer.set(answer);
         });
         effect(move || {
-            let run: Run = self.state.run.with(bare);
-            let evaluation = self.state.evaluation().filter(|one| one.has_timeline() || !needs_worker(&run));
             let (found, lanes) = self.answer.with(|answer| match answer {
-                Some(EvidenceAnswer { found, lanes }) => {
-                    let found = found.clone();
-                    let lanes = lanes.clone().zip(found.as_ref().ok());
-                    let lanes = lanes.map(|(lanes, found)| LanePair::of(lanes, evaluation.as_deref(), found));
-                    (Some(found), lanes)
+                Some(EvidenceAnswer { found, lanes, predicted }) => {
+                    let lanes = lanes.clone().filter(|_| found.is_ok());
+                    (Some(found.clone()), lanes.map(|lanes| LanePair::of(lanes, predicted.clone())))
                 }
                 None => (None, None),
             });
@@ -293,7 +288,8 @@ impl Page {
     fn ask(self, run: &Run) {
         let turn = counted(self.asked);
         let failed = move || {
-            let _ = self.answer.try_set(Some(EvidenceAnswer { found: Err(vec![fault()]), lanes: None }));
+            let _ =
+                self.answer.try_set(Some(EvidenceAnswer { found: Err(vec![fault()]), lanes: None, predicted: None }));
         };
         let answered = move |answer: Option<(u32, Vec<u8>)>| match answer {
             Some((turn, bytes)) if self.asked.try_get_value() == Some(turn) => {

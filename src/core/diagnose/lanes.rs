@@ -5,7 +5,8 @@ use super::expected::{ExpectedStep, StepShare};
 use super::parts::{GapReason, why};
 use super::trace::{AttentionPass, Interval, RankTrace, StepWindow, WorkKind};
 use crate::pipeline::OpKind;
-use crate::report::Evaluation;
+use crate::report::{Evaluation, evaluate};
+use crate::run::Run;
 use crate::statics::named;
 use crate::time::{KernelClass, PartKind};
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,16 @@ pub struct MeasuredLanes {
 }
 
 impl MeasuredLanes {
+    /// The lanes that are predicted for the rank of the trace, of `run`; those of the first rank where the trace is of
+    /// a job of another size. None of a run that cannot work.
+    pub fn predicted(&self, run: &Run) -> Option<TraceLanes> {
+        let evaluation = evaluate(&Run { measured_step_s: None, ..run.clone() }).ok()?;
+        let layout = &evaluation.scenario.layout;
+        let rank = self.rank.filter(|_| self.world == Some(layout.gpus)).unwrap_or(0);
+        let stage = usize::try_from(layout.mesh().place(rank).pp).unwrap_or(0);
+        Some(TraceLanes::predicted(&evaluation, stage))
+    }
+
     /// The lanes of the step of `trace` that is diagnosed; none without kernels. A lane has 100,000 spans at most.
     pub fn of(trace: &RankTrace) -> Option<Self> {
         let (window, _) = trace.median_window()?;

@@ -58,8 +58,8 @@ pub use workers::{WorkerOp, WorkerRatios, WorkerTimes};
 use crate::advice::fit::shown;
 use crate::issue::Issue;
 use crate::message::Message;
-use crate::run::Run;
-use crate::run::registry::field;
+use crate::run::registry::{BASED, field};
+use crate::run::{Run, Value};
 use crate::statics::named;
 use crate::t;
 use crate::time::{KernelClass, PartKind};
@@ -292,7 +292,18 @@ pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
         let value = if value.is_empty() { t!("as the software does") } else { shown(field, &value) };
         Some(Message::joined(" ", [Message::plain(field.label), value]))
     };
-    run.differences(other).into_iter().filter_map(setting).collect()
+    // What `other` sets of a preset that both have, and `run` leaves to it.
+    let left_out = |(key, _): (String, String)| {
+        let part = field(&key)?;
+        let whole = field(part.key.split('.').next()?).filter(|whole| BASED.contains(&whole.key))?;
+        let is_left = part.get(run) == Value::Null && part.get(other) != Value::Null;
+        (is_left && whole.key != part.key && whole.get(run) == whole.get(other)).then(|| {
+            let by = if whole.key == "stack" { t!("as the software does") } else { t!("as the preset has it") };
+            Message::joined(" ", [Message::plain(part.label), by])
+        })
+    };
+    let set = run.differences(other).into_iter().filter_map(setting);
+    set.chain(other.differences(run).into_iter().filter_map(left_out)).collect()
 }
 
 /// Diagnoses a message of an allocator, compared with `run` where one was given.

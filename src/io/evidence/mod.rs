@@ -483,7 +483,7 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// The diagnosis of what files hold, with the timeline of the first rank that has a trace.
+/// The diagnosis of what files hold, with the timeline of the first rank that has a trace, measured and predicted.
 pub fn answer(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> EvidenceAnswer {
     let found = diagnose(files, run);
     let traces = files.iter().filter_map(|file| match file {
@@ -491,7 +491,12 @@ pub fn answer(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Evidenc
         _ => None,
     });
     let first = traces.min_by_key(|trace| trace.rank).filter(|_| found.is_ok());
-    EvidenceAnswer { lanes: first.and_then(|trace| MeasuredLanes::of(trace)), found }
+    let lanes = first.and_then(|trace| MeasuredLanes::of(trace));
+    // Of the run that all other figures are of.
+    let compared = found.as_ref().ok().filter(|found| found.predicted_s.is_some());
+    let compared = compared.map(|found| found.own.as_deref().unwrap_or(run));
+    let predicted = lanes.as_ref().zip(compared).and_then(|(lanes, run)| lanes.predicted(run));
+    EvidenceAnswer { found, lanes, predicted }
 }
 
 /// The diagnosis of what files hold; issues of files that could not be read become warnings beside those that could.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{
     CallTable, CauseId, Comparison, Diagnosis, Fingerprint, FoundCause, GapRow, KernelRow, MeasuredLanes, MemoryFound,
     MemoryTrend, MessageRow, Moment, OtherChange, OutOfMemory, PartRow, RankTrace, RankWaits, Remedy, RlRow,
-    SeveralRanks, SizeReading, StepSeries, StepShare, WorkerOp, WorkerRatios, WorkerTimes,
+    SeveralRanks, SizeReading, StepSeries, StepShare, TraceLanes, WorkerOp, WorkerRatios, WorkerTimes,
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::memory::Component;
@@ -165,6 +165,8 @@ impl From<SentFile> for Result<EvidenceFile, Vec<Issue>> {
 pub struct EvidenceAnswer {
     pub found: Result<Diagnosis, Vec<Issue>>,
     pub lanes: Option<MeasuredLanes>,
+    /// The same rank in the run that is compared; none where nothing is.
+    pub predicted: Option<TraceLanes>,
 }
 
 /// An [`EvidenceAnswer`] on its way to the page.
@@ -172,17 +174,18 @@ pub struct EvidenceAnswer {
 pub struct SentAnswer {
     found: Result<Box<SentDiagnosis>, Vec<SentIssue>>,
     lanes: Option<MeasuredLanes>,
+    predicted: Option<TraceLanes>,
 }
 
 impl From<EvidenceAnswer> for SentAnswer {
-    fn from(EvidenceAnswer { found, lanes }: EvidenceAnswer) -> Self {
-        Self { found: found.map(|found| Box::new(found.into())).map_err(all), lanes }
+    fn from(EvidenceAnswer { found, lanes, predicted }: EvidenceAnswer) -> Self {
+        Self { found: found.map(|found| Box::new(found.into())).map_err(all), lanes, predicted }
     }
 }
 
 impl From<SentAnswer> for EvidenceAnswer {
-    fn from(SentAnswer { found, lanes }: SentAnswer) -> Self {
-        Self { found: found.map(|found| (*found).into()).map_err(all), lanes }
+    fn from(SentAnswer { found, lanes, predicted }: SentAnswer) -> Self {
+        Self { found: found.map(|found| (*found).into()).map_err(all), lanes, predicted }
     }
 }
 

@@ -10,10 +10,10 @@ use shardscope::core::diagnose::{
 use shardscope::core::report::report;
 use shardscope::core::run::Run;
 use shardscope::core::units::{Seconds, show_seconds};
-use shardscope::io::evidence::{EvidenceFile, diagnose, read};
+use shardscope::io::evidence::{EvidenceFile, answer, diagnose, read};
 use shardscope::io::import;
 use shardscope::view::panels::changes::changed;
-use shardscope::view::panels::diagnose::diagnosis;
+use shardscope::view::panels::diagnose::{diagnosis, since};
 
 /// 8 GPUs with TP 2 and DP 4: gradients that are reduced late, as a trace without names and sizes of groups has them.
 /// No cause names a parallelism; the parts add up to the window, and the causes to no more than it.
@@ -263,4 +263,42 @@ fn a_run_that_is_out_of_memory_is_not_trusted() {
     assert!(html.contains(&format!("What changes: {all}<")), "{all} {html}");
     let (all, html) = counts(&Run::default());
     assert!(html.contains(&format!("{all} of the run that the page opens with")), "{html}");
+}
+
+/// A script beside a trace: figures, lane and words are of its run, whatever the page shows, also where the page has
+/// the script's software with a part of its own.
+#[test]
+fn figures_and_lane_are_of_one_run() {
+    let opened = Run::default();
+    let stated = import::read(SCRIPT, &opened).unwrap().run;
+    let trace = made_trace(&stated, MadeDelays::default()).unwrap();
+    let files = [read(SCRIPT.as_bytes(), &opened), Ok(EvidenceFile::Trace(trace.into(), Vec::new()))];
+    let files: Vec<_> = files.iter().collect();
+    let step = report(&stated).unwrap().step.time_s.0;
+    let changed = stated.with_texts(&[("stack.host_us_per_layer", "9000")]).unwrap();
+    assert!(report(&changed).unwrap().step.time_s.0 > 1.1 * step);
+    for (page, is_other) in [(opened, true), (stated.clone(), false), (changed, true)] {
+        let answer = answer(&files, &page);
+        let (found, lanes) = (answer.found.unwrap(), answer.predicted.unwrap());
+        assert_eq!(found.own.as_deref(), is_other.then_some(&stated));
+        assert!((found.predicted_s.unwrap() / step - 1.0).abs() < 1e-9, "{:?}", found.predicted_s);
+        assert!((lanes.length as f64 * 1e-9 / step - 1.0).abs() < 1e-6, "{} {step}", lanes.length);
+        let words = since(&stated, &page, &found).map(|node| node.to_html()).unwrap_or_default();
+        assert_eq!(words.contains("stays of the run that the files state"), is_other, "{words}");
+        assert!(!words.contains("of the run as it is now"), "{words}");
+    }
+}
+
+/// A change that the page has already is not offered again.
+#[test]
+fn a_change_that_the_page_has_is_not_offered_again() {
+    let own = run_with(&[("gpus", "64"), ("tp", "1"), ("pp", "8"), ("global_batch", "64")]);
+    let step = report(&own).unwrap().step.time_s.0;
+    let found = Diagnosis { own: Some(Box::new(own.clone())), ..of_series(&[step; 20], None, &own) };
+    let remedy = found.remedies.iter().find(|remedy| remedy.told).unwrap();
+    let made = own.with_texts(&remedy.set).unwrap();
+    for (page, has_it) in [(Run::default(), false), (own.clone(), false), (made, true)] {
+        let html = diagnosis(&found, "", &page, None).to_html();
+        assert_eq!(html.contains("The page shows the run with it."), has_it, "{html}");
+    }
 }

@@ -5,7 +5,7 @@ use super::bars::axis;
 use super::{head, legend_item};
 use crate::node::action::TimelineAction;
 use crate::prelude::*;
-use shardscope_core::diagnose::{CauseId, Diagnosis, LaneKind, MeasuredLanes, TraceLanes, seen};
+use shardscope_core::diagnose::{CauseId, LaneKind, MeasuredLanes, TraceLanes, seen};
 use std::fmt::Write;
 
 /// Columns of a picture.
@@ -19,7 +19,7 @@ const GAP: u32 = 2;
 pub struct LanePair {
     pub rank: Option<u64>,
     pub measured: TraceLanes,
-    /// Where the trace is of this run.
+    /// Where the trace is compared with a run.
     pub predicted: Option<TraceLanes>,
 }
 
@@ -34,20 +34,9 @@ pub struct LaneZoom {
 const LEAST: i64 = 10_000;
 
 impl LanePair {
-    /// The lanes `measured`; the prediction of `evaluation` beside them where `found` is compared with it.
-    pub fn of(measured: MeasuredLanes, evaluation: Option<&Evaluation>, found: &Diagnosis) -> Self {
-        let MeasuredLanes { rank, world, lanes } = measured;
-        let stage = |evaluation: &Evaluation| {
-            let mesh = evaluation.scenario.layout.mesh();
-            let rank = rank.filter(|_| world == Some(evaluation.scenario.layout.gpus)).unwrap_or(0);
-            usize::try_from(mesh.place(rank).pp).unwrap_or(0)
-        };
-        let predicted = evaluation.filter(|_| found.predicted_s.is_some());
-        Self {
-            rank,
-            measured: lanes,
-            predicted: predicted.map(|evaluation| TraceLanes::predicted(evaluation, stage(evaluation))),
-        }
+    /// The lanes `measured`, over those that are `predicted` for the run that is compared.
+    pub fn of(measured: MeasuredLanes, predicted: Option<TraceLanes>) -> Self {
+        Self { rank: measured.rank, measured: measured.lanes, predicted }
     }
 
     /// All of it: as long as the measured window.

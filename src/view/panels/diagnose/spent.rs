@@ -5,7 +5,7 @@ use super::{amount, head};
 use crate::node::figure::Scope;
 use crate::panels::waterfall::{field_of, part_words};
 use crate::prelude::*;
-use shardscope_core::diagnose::{Diagnosis, Remedy};
+use shardscope_core::diagnose::{Diagnosis, Remedy, differences};
 use shardscope_core::time::PartKind;
 
 /// The parts beside the ideal compute, the longest first; none where no whole step was compared. `page` is the run on
@@ -14,7 +14,8 @@ pub(super) fn spent(found: &Diagnosis, page: &Run) -> Option<Node> {
     let whole = found.predicted_s.filter(|whole| *whole > 0.0)?;
     let ideal = found.made_of.iter().find(|(kind, _)| *kind == PartKind::Ideal)?.1;
     let run = found.own.as_deref().unwrap_or(page);
-    let rows: Vec<Node> = found.remedies.iter().enumerate().map(|(at, remedy)| row(at, remedy, whole, run)).collect();
+    let rows: Vec<Node> =
+        found.remedies.iter().enumerate().map(|(at, remedy)| row(at, remedy, whole, [run, page])).collect();
     if rows.is_empty() {
         return None;
     }
@@ -32,7 +33,7 @@ pub(super) fn spent(found: &Diagnosis, page: &Run) -> Option<Node> {
 }
 
 /// A part of a step of `whole` seconds, with its change and a press that makes it.
-fn row(at: usize, remedy: &Remedy, whole: f64, run: &Run) -> Node {
+fn row(at: usize, remedy: &Remedy, whole: f64, runs: [&Run; 2]) -> Node {
     let field = field_of(remedy.part);
     let share = Scope::compared().says(format!("{field} share"), show_percent(remedy.seconds / whole));
     let share = t!("{share} of the predicted step", share);
@@ -46,15 +47,19 @@ fn row(at: usize, remedy: &Remedy, whole: f64, run: &Run) -> Node {
         amount("amount", &show_seconds(Seconds(remedy.seconds))).reports(field, &Scope::compared()),
         el("div", &[], &[heading(part_words(remedy.part)), muted(share)]),
         el("div", &[], &what),
-        el("div", &[("class", "act")], &[act(remedy, run)]),
+        el("div", &[("class", "act")], &[act(remedy, runs)]),
     ];
     el("li", &[], &cells)
 }
 
-/// A press that makes a change whose gain can be told; other layouts where another one may help.
-fn act(remedy: &Remedy, run: &Run) -> Node {
+/// A press that makes a change of `run` whose gain can be told, unless the `page` has it; other layouts where another
+/// one may help.
+fn act(remedy: &Remedy, [run, page]: [&Run; 2]) -> Node {
     let after = run.with_texts(&remedy.set).filter(|_| remedy.told && !remedy.set.is_empty());
     if let Some(after) = after {
+        if differences(&after, page).is_empty() {
+            return muted(t!("The page shows the run with it."));
+        }
         return load("main", &after, remedy.change.clone(), &[text("Use")]);
     }
     let by_layout = !matches!(remedy.part, PartKind::Launches | PartKind::Optimizer | PartKind::Loader);
