@@ -3,7 +3,9 @@
 use crate::common::random::{Random, random_run};
 use crate::common::table;
 use shardscope::core::advice::answer;
+use shardscope::core::diagnose::remedies;
 use shardscope::core::field::Slot;
+use shardscope::core::issue::{Issue, Severity};
 use shardscope::core::report::{Report, SplitOrigin, evaluate};
 use shardscope::core::run::presets::{PUBLISHED, STACKS};
 use shardscope::core::run::registry::{FIELDS, field};
@@ -267,4 +269,74 @@ fn no_message_has_the_id_of_a_choice_in_place_of_its_name() {
     }
     assert!(said > 1500, "{said}");
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Megatron-LM `arguments.py`: "Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is
+/// enabled". Either way out silences the warning.
+#[test]
+fn userbuffers_need_sequence_parallelism() {
+    let of = |run: &Run| {
+        let evaluation = evaluate(run).unwrap();
+        evaluation.warnings().iter().find(|issue| issue.message.to_string().contains("userbuffers")).cloned()
+    };
+    let decoded = |link: &str| decode(&format!("v=1&gpus=8&pp=1&{link}")).run;
+    for link in ["tp=8", "tp=8&stack.tp_overlap=userbuffers", "tp=1&sequence_parallel=false&stack=megatron-2025"] {
+        assert_eq!(of(&decoded(link)), None, "{link}");
+    }
+    for link in ["stack.base=megatron-2024&stack.tp_overlap=userbuffers", "stack=megatron-2025"] {
+        let run = decoded(&format!("tp=8&sequence_parallel=false&{link}"));
+        let issue = of(&run).unwrap();
+        assert_eq!((issue.severity, issue.fixes().count()), (Severity::Warning, 2), "{link}: {issue:?}");
+        for fix in issue.fixes() {
+            assert_eq!(of(&run.with_texts(&fix.set).unwrap()), None, "{link}: {fix:?}");
+        }
+    }
+}
+
+/// A remedy of the diagnosis, applied, has no error and no warning that the run had not: field and words without
+/// figures are compared.
+#[test]
+fn a_remedy_brings_no_new_warning() {
+    let doubts = |run: &Run| -> Option<BTreeSet<(String, Vec<&'static str>)>> {
+        let evaluation = evaluate(run).ok()?;
+        let doubtful = evaluation.warnings().iter().filter(|issue| issue.severity > Severity::Notice);
+        let words = |issue: &Issue| {
+            let mut words = Vec::new();
+            issue.words().templates(&mut |template| words.push(template));
+            words
+        };
+        Some(doubtful.map(|issue| (issue.field.clone(), words(issue))).collect())
+    };
+    let stacks = ["megatron-2024", "megatron-2025", "torchtitan"];
+    let mut random = Random::new(2026);
+    let (mut runs, mut changes, mut new) = (0, 0, Vec::new());
+    while runs < 200 {
+        let Some(run) = random_run(&mut random).with_texts(&[("stack", random.one(&stacks))]) else { continue };
+        let Some(before) = doubts(&run) else { continue };
+        runs += 1;
+        for remedy in remedies(&run).into_iter().filter(|remedy| !remedy.set.is_empty()) {
+            changes += 1;
+            let after = doubts(&run.with_texts(&remedy.set).unwrap());
+            if after.is_none_or(|after| !after.is_subset(&before)) {
+                new.push(format!("{:?} {}", remedy.set, serde_json::to_string(&run).unwrap()));
+            }
+        }
+    }
+    assert!(changes > 100, "{changes}");
+    assert!(new.is_empty(), "{} of {changes}: {:.2000}", new.len(), new.join("\n"));
+}
+
+/// TP 8 without sequence parallelism, as a script of Megatron-LM that leaves it out: the overlap is offered with it,
+/// and it stands among the remedies itself.
+#[test]
+fn sequence_parallelism_that_is_off_is_a_remedy() {
+    let link = "v=1&model=llama-3.1-70b&gpus=64&tp=8&pp=4&sequence_parallel=false&zero=0&global_batch=128&\
+        stack=megatron-2024&recompute=full&overlap.dp=0";
+    let list = remedies(&decode(link).run);
+    let turned_on =
+        |set: &[(&str, String)]| set.iter().any(|(key, value)| *key == "sequence_parallel" && value == "true");
+    let overlap = list.iter().find(|one| one.set.iter().any(|(key, _)| *key == "stack.tp_overlap")).unwrap();
+    assert!(turned_on(&overlap.set), "{overlap:?}");
+    let others = list.iter().filter(|one| turned_on(&one.set) && one.part != overlap.part);
+    assert!(others.count() > 0, "{list:#?}");
 }

@@ -3,6 +3,7 @@
 use super::differences;
 use super::figures::{of_report, seconds_of_report};
 use crate::advice::{is_told, least_saved, untold};
+use crate::issue::{Issue, Severity};
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::pipeline::able::can_run;
@@ -81,13 +82,27 @@ fn seconds_of(report: &Report, part: PartKind) -> f64 {
     report.step.parts.iter().find(|own| own.kind == part).map_or(0.0, |own| own.seconds.0)
 }
 
+/// Field and words of each warning of a run, without the figures in them.
+fn doubts(report: &Report) -> Vec<(String, Vec<&'static str>)> {
+    let doubtful = report.warnings.iter().filter(|issue| issue.severity >= Severity::Warning);
+    let words = |issue: &Issue| {
+        let mut words = Vec::new();
+        issue.words().templates(&mut |template| words.push(template));
+        words
+    };
+    doubtful.map(|issue| (issue.field.clone(), words(issue))).collect()
+}
+
 /// The best change for one part of the step of `run`, whose report is `now`.
 fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remedy {
     let (seconds, step) = (seconds_of(now, part), now.step.time_s.0);
-    let able = can_run(run);
+    let (able, known) = (can_run(run), doubts(now));
     let tried = |set: Set| {
         let after = run.with_texts(&set).filter(|after| after != run && (can_run(after) || !able))?;
         let report = plain_report(&after).ok()?;
+        if doubts(&report).iter().any(|doubt| !known.contains(doubt)) {
+            return None;
+        }
         let holds = report.memory.overall() == Verdict::Fits || report.memory.need_bytes.0 <= now.memory.need_bytes.0;
         let left = seconds_of(&report, part);
         let shortens = left < seconds && report.step.time_s.0 < step * (1.0 - LEAST_GAIN);
@@ -153,6 +168,9 @@ fn half(key: &'static str, size: u64) -> Option<Set> {
 fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
     let larger_micro_batch = || one("micro_batch", run.micro_batch * 2);
     let trainer = run.stack.preset_row().trainer;
+    // Off though there are tensor ranks: it cuts norms, and what is kept of them, over the ranks.
+    let sequence = (run.tp > 1 && !run.sequence_parallel).then(|| ("sequence_parallel", true.to_string()));
+    let along = || sequence.clone().map(|set| vec![set]);
     match part {
         PartKind::Recompute => {
             let kept = match run.recompute {
@@ -161,7 +179,11 @@ fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
                 _ => 0,
             };
             let fewer = (kept > 0).then(|| one("recompute.layers", kept));
-            ["none", "selective"].map(|kind| one("recompute", kind)).into_iter().chain(fewer).collect()
+            let alone: Vec<Set> =
+                ["none", "selective"].map(|kind| one("recompute", kind)).into_iter().chain(fewer).collect();
+            let both = |set: &Set| Some(set.iter().cloned().chain([sequence.clone()?]).collect());
+            let together: Vec<Set> = alone.iter().filter_map(both).collect();
+            alone.into_iter().chain(together).collect()
         }
         PartKind::Bubble => {
             let chunks = [run.virtual_stages.max(1) * 2, run.virtual_stages.max(1) * 4];
@@ -181,11 +203,14 @@ fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
                 Trainer::Torchtitan => Some(TpOverlap::AsyncTp),
                 _ => None,
             };
-            let overlap = overlap.map(|overlap| one("stack.tp_overlap", overlap.choice().id));
+            // Userbuffers need sequence parallelism.
+            let overlap = overlap.map(|overlap| {
+                let set = ("stack.tp_overlap", overlap.choice().id.to_owned());
+                std::iter::once(set).chain(sequence.clone()).collect()
+            });
             let own = run.overlap.tp.map(|_| one("overlap.tp", ""));
             let sizes = half("tp", run.tp);
-            let along = one("sequence_parallel", true);
-            overlap.into_iter().chain(own).chain(sizes).chain([along]).collect()
+            overlap.into_iter().chain(own).chain(sizes).chain(along()).collect()
         }
         PartKind::ExposedCp => {
             let exchanges = CpComm::ALL.iter().map(|(_, exchange)| one("cp_comm", exchange.id));
@@ -219,7 +244,8 @@ fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
         PartKind::Kernels => {
             let attention = ["flash-3", "flash-4"].map(|kernel| one("stack.attention", kernel));
             let sizes = half("tp", run.tp);
-            [larger_micro_batch(), one("stack.compile", true)].into_iter().chain(sizes).chain(attention).collect()
+            let others = sizes.into_iter().chain(along()).chain(attention);
+            [larger_micro_batch(), one("stack.compile", true)].into_iter().chain(others).collect()
         }
         PartKind::Optimizer => (run.zero == 0).then(|| one("zero", 1)).into_iter().collect(),
         // What the loader takes is measured, not set.

@@ -6,7 +6,7 @@ use crate::issue::{Fix, Issue};
 use crate::run::layout::{Layout, Zero};
 use crate::run::presets::Trainer;
 use crate::run::router::MOST_CLONING_RANKS;
-use crate::run::{Allocator, OffloadParts, OneOf, Reduction, Run};
+use crate::run::{Allocator, OffloadParts, OneOf, Reduction, Run, TpOverlap};
 use crate::t;
 
 impl Check<'_> {
@@ -28,6 +28,7 @@ impl Check<'_> {
         let divides = gpus.is_multiple_of(ranks);
         let expert_dp = self.experts(dp, divides);
         self.tensor_ranks_in_node(per_node);
+        self.tensor_overlap();
         let layout = Layout {
             gpus,
             per_node,
@@ -104,6 +105,18 @@ impl Check<'_> {
                 )
                 .with_near("tp", per_node, divisors(run.training_gpus()).filter(|tp| *tp <= per_node)),
             );
+        }
+    }
+
+    /// Warns of userbuffers without sequence parallelism, whose gathers and reductions they overlap. Source:
+    /// Megatron-LM `arguments.py`, "overlap can happen only when sequence parallelism is enabled".
+    fn tensor_overlap(&mut self) {
+        let run = self.run;
+        if run.tp > 1 && !run.sequence_parallel && run.software().tp_overlap == TpOverlap::Userbuffers {
+            let message =
+                t!("TP overlap by userbuffers needs sequence parallelism: without it Megatron-LM stops at its start");
+            let issue = Issue::warning("sequence_parallel", message).with_fix("sequence_parallel", true);
+            self.warnings.push(issue.or_fix("stack.tp_overlap", TpOverlap::None.id()));
         }
     }
 
