@@ -10,7 +10,7 @@ use crate::units::{show_flops, significant};
 
 /// Factor between the work that a log counts and that of the run, from which on they are two runs. Ways to count
 /// (causal attention by half or whole, with recomputation or without) are tried; the factor itself is a choice.
-const OTHER_WORK: f64 = 1.35;
+pub(super) const OTHER_WORK: f64 = 1.35;
 
 /// The work of a GPU in a step, FLOPs, by the rate and the steps of a log, and by `run`, of its ways to count the
 /// nearest; none where they agree.

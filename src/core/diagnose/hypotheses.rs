@@ -27,7 +27,7 @@ const BY_KERNELS: f64 = 10.0;
 /// Two hypotheses whose scores differ by less cannot be told apart by a log.
 const ALIKE: f64 = 3.0;
 /// A figure of utilisation this near to one way of counting is counted so.
-const SAME_COUNT: f64 = 0.015;
+pub(super) const SAME_COUNT: f64 = 0.015;
 
 /// A hypothesis: its weight before anything was measured, the changes of the run that stand for it, and what settles
 /// it. The weights order the list and are shown to nobody: no data is behind them.

@@ -1,17 +1,20 @@
 //! What times of steps say beside the predicted range, and the utilisation that they mean.
 
+use super::contradiction::OTHER_WORK;
 use super::expected::ExpectedStep;
 use super::figures::{of_report, seconds_of_files, seconds_of_report, share_of_files};
-use super::hypotheses::{faster_than_predicted, without_parts};
+use super::hypotheses::{SAME_COUNT, faster_than_predicted, without_parts};
 use super::of_traces::off;
 use super::remedies::remedies;
 use super::series::{self, StepSeries};
 use super::{Comparison, Diagnosis};
+use crate::maths::ln;
 use crate::message::Message;
-use crate::model::CountedBy;
-use crate::run::{OneOf, Run};
+use crate::model::{CountedBy, earlier_megatron};
+use crate::run::{OneOf, Run, Scenario};
 use crate::t;
-use crate::units::{show_percent, significant};
+use crate::time::ComputePeak;
+use crate::units::{fixed, show_percent, significant};
 
 /// The ends of the range of the prediction.
 fn ends(expected: &ExpectedStep) -> [Message; 2] {
@@ -158,4 +161,62 @@ pub fn utilisation_by(by: CountedBy, seconds: f64, run: &Run) -> Option<Message>
         tflops = significant(row.tflops_per_gpu * longer, 3),
         mfu = share_of_files(format!("mfu by {by:?}"), row.mfu * longer)
     ))
+}
+
+/// What the `tflops` TFLOP/s a GPU mean that a log itself prints of steps of `seconds`: their share of the GPU's dense
+/// peak, and the way of counting that gives them, or by how much the nearest does not, and that of the log's program,
+/// `program`, where it is known. None where they are of another run.
+pub fn printed_rate(tflops: f64, seconds: f64, run: &Run, program: Option<CountedBy>) -> Option<Message> {
+    let run = &Run { measured_step_s: None, ..run.clone() };
+    let scenario = Scenario::new(run).ok()?;
+    let dense = ComputePeak::of(&scenario).tflops;
+    let step = crate::report::report(run).ok()?.step;
+    let longer = step.time_s.0 / seconds;
+    let now = step.mfu_by.iter().map(|row| (row.name, false, row.tflops_per_gpu * longer));
+    let earlier = step.mfu_by.iter().filter(|row| row.name == CountedBy::Megatron).map(|row| {
+        let factor = earlier_megatron(&scenario.model, run.seq_len);
+        (row.name, true, row.tflops_per_gpu * longer * factor)
+    });
+    let away = |own: f64| ln(tflops / own).abs();
+    let ways: Vec<_> = now.chain(earlier).filter(|(.., own)| *own > 0.0).collect();
+    let nearest = |of: Option<CountedBy>| {
+        let ways = ways.iter().copied().filter(|(by, ..)| of.is_none_or(|of| of == *by));
+        ways.min_by(|a, b| away(a.2).total_cmp(&away(b.2)))
+    };
+    let first = nearest(None).filter(|(.., own)| away(*own) <= ln(OTHER_WORK))?;
+    let named = |(by, earlier, _): (CountedBy, bool, f64)| {
+        let label = Message::plain(by.choice().label);
+        if earlier { t!("{by} until 2024 (all of causal attention)", by = label) } else { label }
+    };
+    let shown = |own: f64| significant(own, 4);
+    let off = |own: f64| show_percent((own / tflops - 1.0).abs());
+    let printed = t!(
+        "The {tflops} TFLOP/s a GPU that the log prints are {share} of the GPU's dense peak of {peak}: that is the MFU \
+            that they mean.",
+        tflops = shown(tflops),
+        share = share_of_files("mfu of the printed TFLOP/s", tflops / dense),
+        peak = fixed(dense, 0)
+    );
+    let program = program.and_then(|program| nearest(Some(program)));
+    let program = program.filter(|way| *way != first && away(way.2) > SAME_COUNT);
+    let by_program = program.map(|way| {
+        t!(
+            "The formula of {by} gives {own} for this run and step, {off} off.",
+            by = named(way),
+            own = shown(way.2),
+            off = off(way.2)
+        )
+    });
+    let counted = if away(first.2) <= SAME_COUNT {
+        t!("The formula of {by} gives {own} for this run and step.", by = named(first), own = shown(first.2))
+    } else {
+        t!(
+            "No way of counting that is known here gives them: the nearest, {by}, gives {own} for this run and step, \
+                {off} off.",
+            by = named(first),
+            own = shown(first.2),
+            off = off(first.2)
+        )
+    };
+    Some(Message::joined(" ", [printed].into_iter().chain(by_program).chain([counted])))
 }

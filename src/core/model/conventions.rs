@@ -61,8 +61,8 @@ pub(crate) fn as_nanotron(model: &Architecture) -> Architecture {
 pub static CONVENTIONS: [Convention; 4] = [
     Convention {
         by: CountedBy::Megatron,
-        remark: "half of causal attention, no router; it prints TFLOP/s and leaves the peak to the reader; its \
-            vocabulary is the padded one",
+        remark: "half of causal attention (until 2024 all of it), no router; it prints TFLOP/s and leaves the peak to \
+            the reader; its vocabulary is the padded one",
         source: &MEGATRON,
         place: "training.py, num_floating_point_operations",
         knows: |_| true,
@@ -107,8 +107,18 @@ pub(crate) fn visited(model: &Architecture) -> (u64, u64) {
 /// `3 (Σ layers + 2 h v)` with half of causal attention, windows or not, and multi-token prediction; the router is not
 /// counted.
 fn megatron(model: &Architecture, seq: u64) -> f64 {
+    megatron_with(model, seq, AttentionCount::Causal)
+}
+
+fn megatron_with(model: &Architecture, seq: u64, attention: AttentionCount) -> f64 {
     let model = &Architecture { window: seq, chunk: seq, ..*model };
-    trained_by_layer(model, |kind| layer_forward_flops(model, kind, seq, AttentionCount::Causal, false))
+    trained_by_layer(model, |kind| layer_forward_flops(model, kind, seq, attention, false))
+}
+
+/// FLOPs of a token as Megatron-LM counted until 2024, over those as it counts now: all of causal attention, over half
+/// of it.
+pub(crate) fn earlier_megatron(model: &Architecture, seq: u64) -> f64 {
+    megatron_with(model, seq, AttentionCount::Full) / megatron(model, seq)
 }
 
 /// `6 n + 12 L a d s`, n: parameters without the embedding.

@@ -25,6 +25,7 @@ pub use architecture::{
     Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, TowerPlace, Vision,
     VisionEncoder, VisionParts,
 };
+pub(crate) use conventions::earlier_megatron;
 pub use conventions::{CONVENTIONS, Convention, CountedBy};
 pub(crate) use conventions::{as_nanotron, visited};
 pub use elements::{LayerElements, layer_elements};

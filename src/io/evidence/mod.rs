@@ -33,6 +33,7 @@ use shardscope_core::diagnose::{
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::{Message, verbatim};
+use shardscope_core::model::CountedBy;
 use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
@@ -695,7 +696,7 @@ fn of_hints(hints: &LogHints, run: &Run) -> Diagnosis {
     let nothing = || t!("The file tells of no step: what its other lines say is listed.");
     let verdict = hints.rl.verdict().unwrap_or_else(nothing);
     let mut found = Diagnosis::empty(Comparison::SumsOnly, verdict);
-    add_hints(&mut found, hints, run);
+    add_hints(&mut found, hints, run, None);
     if hints.has_utilisation() {
         found.read.push(of_no_program());
     }
@@ -707,8 +708,8 @@ fn of_no_program() -> Message {
     t!("How its MFU and TFLOP/s count FLOPs is not known: no program is recognised.")
 }
 
-/// Adds what the lines of a log say besides its steps.
-fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
+/// Adds what the lines of a log say besides its steps; `by` is whose count of FLOPs its figures follow.
+fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run, by: Option<CountedBy>) {
     let stated = hints.stated();
     if let Some(definition) = diagnose::definition(&stated, run) {
         found.causes.insert(0, definition);
@@ -721,6 +722,9 @@ fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
     if let Some(mfu) = stated.mfu {
         found.read.push(t!("The log prints an MFU of {mfu} itself, of its median step.", mfu = show_percent(mfu)));
     }
+    let step_s = found.window_ns as f64 * 1e-9;
+    let printed = stated.tflops.filter(|_| step_s > 0.0 && found.predicted_s.is_some());
+    found.read.extend(printed.and_then(|tflops| diagnose::printed_rate(tflops, step_s, run, by)));
     hints.rl.tell(found, run);
     let expected = diagnose::ExpectedStep::of(run, 0).ok();
     let step = found.window_ns as f64 * 1e-9;
@@ -764,7 +768,7 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, known: &[Strin
         diagnose::of_numbered_series(&seconds, &reading.numbers, typical, own, known)
     };
     if let Some(hints) = hints {
-        add_hints(&mut found, hints, own);
+        add_hints(&mut found, hints, own, reading.counted_by);
         if hints.has_utilisation() {
             let words = &reading.count_words;
             found.read.push(if words.is_empty() { of_no_program() } else { words.clone() });

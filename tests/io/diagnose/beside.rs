@@ -5,8 +5,9 @@ use crate::common::random::Random;
 use crate::common::run_with;
 use shardscope::core::diagnose::{
     CauseId, Comparison, Diagnosis, FoundCause, MadeDelays, OutOfMemory, StepShare, brief, made_trace, of_brief,
-    of_memory, of_series, of_traces, with_changes,
+    of_memory, of_series, of_traces, printed_rate, with_changes,
 };
+use shardscope::core::model::CountedBy;
 use shardscope::core::report::report;
 use shardscope::core::run::Run;
 use shardscope::core::units::{Seconds, show_seconds};
@@ -287,6 +288,55 @@ fn figures_and_lane_are_of_one_run() {
         assert_eq!(words.contains("stays of the run that the files state"), is_other, "{words}");
         assert!(!words.contains("of the run as it is now"), "{words}");
     }
+}
+
+/// Who has loaded a trace is not asked for one: of a log alone it is the way on.
+#[test]
+fn a_trace_is_asked_for_where_there_is_none() {
+    let run = run_with(&[("gpus", "8"), ("tp", "1"), ("pp", "1"), ("global_batch", "64")]);
+    let asks = |found: &Diagnosis| {
+        assert_eq!(found.comparison, Comparison::Inside, "{}", found.verdict);
+        let html = diagnosis(found, "", &run, None).to_html();
+        [html.contains("A trace of one rank shows every part"), html.contains("traces were read")]
+    };
+    let step = report(&run).unwrap().step.time_s.0;
+    assert_eq!(asks(&of_series(&[step; 20], None, &run)), [true, false]);
+    assert_eq!(asks(&of_traces(&[&made_trace(&run, MadeDelays::default()).unwrap()], &run)), [false, true]);
+}
+
+/// TFLOP/s that a log prints, by the formula of Megatron-LM's `num_floating_point_operations` for Llama 3.1 70B, with
+/// all of causal attention (until 2024) and with half of it; H100's data sheet has 1,979 TFLOP/s in bf16, twice the
+/// dense rate.
+#[test]
+fn printed_tflops_are_a_share_of_the_peak_and_some_way_of_counting() {
+    let run =
+        run_with(&[("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "8"), ("pp", "4"), ("global_batch", "128")]);
+    let (b, s, l, h, ffn, v, seconds) = (128.0, 8192.0, 80.0, 8192.0, 28672.0, 128_256.0, 26.19);
+    let counted = |attention: f64| {
+        let layer = 1.0 + 8.0 / 64.0 + attention * s / h + ffn / h * 1.5 + v / (2.0 * l * h);
+        12.0 * b * s * l * h * h * layer / seconds / 64.0 * 1e-12
+    };
+    let words = |tflops: f64, by| printed_rate(tflops, seconds, &run, by).map(|words| words.to_string());
+    let [whole, half] = [1.0, 0.5].map(|attention| words(counted(attention), Some(CountedBy::Megatron)).unwrap());
+    let share = format!("{:.1} % of the GPU's dense peak", counted(1.0) / 989.0 * 100.0);
+    assert!(
+        whole.ends_with(&format!(
+            "until 2024 (all of causal attention) gives {:.1} for this run and step.",
+            counted(1.0)
+        ))
+    );
+    assert!(whole.contains(&share), "{share}: {whole}");
+    assert!(
+        half.ends_with(&format!("The formula of Megatron-LM gives {:.1} for this run and step.", counted(0.5))),
+        "{half}"
+    );
+    let other = words(1.15 * counted(1.0), None).unwrap();
+    assert!(other.contains("No way of counting that is known here gives them"), "{other}");
+    // 1.7 % more: near PaLM's count, which has the embedding too, and not Megatron-LM's own.
+    let more = words(1.017 * counted(1.0), Some(CountedBy::Megatron)).unwrap();
+    assert!(more.contains("1.7 % off. The formula of PaLM paper gives"), "{more}");
+    // Half of the work is no way to count: it is another run.
+    assert_eq!(words(0.5 * counted(0.5), None), None);
 }
 
 /// A change that the page has already is not offered again.

@@ -121,11 +121,20 @@ pub(super) fn more(found: &Diagnosis) -> Node {
             t!("A run that was measured calibrates the predictions for runs like it."),
             leaf("button", "main", "Calibrate with it").on(PanelAction::Calibrate),
         ),
-        card(
-            t!("Look for a part that is too long"),
-            t!("Two errors can cancel. A trace of one rank shows every part: torch.profiler, one step."),
-            Node::none(),
-        ),
+        if found.parts.is_empty() {
+            card(
+                t!("Look for a part that is too long"),
+                t!("Two errors can cancel. A trace of one rank shows every part: torch.profiler, one step."),
+                Node::none(),
+            )
+        } else {
+            card(
+                t!("Look for a rank that others wait for"),
+                t!("The parts above are of the ranks whose traces were read. Add those of other ranks, one file a \
+                        rank."),
+                Node::none(),
+            )
+        },
         card(
             t!("Make the step itself shorter"),
             match lost_to_spikes(found) {
