@@ -880,8 +880,8 @@ mod tests {
         assert_eq!((read.tp, read.seq_len, read.software().overlap.tp, read.gpus), (8, 4096, 0.5, 128));
     }
 
-    /// torchtitan is what a TOML file of its settings launches, whatever the link in its comment was of: as exported the
-    /// run comes back, and the account names the software; edited, the settings are those of torchtitan.
+    /// torchtitan is what a TOML file of its settings launches, whatever the link in its comment was of: as exported
+    /// the run comes back, and the account names the software; edited, the settings are those of torchtitan.
     #[test]
     fn edited_settings_of_another_program_are_of_that_program() {
         let made = Run::example();

@@ -59,8 +59,8 @@ pub(crate) fn field_of(part: PartKind) -> &'static str {
     row.map_or(part_words(part), |row| row.0)
 }
 
-/// True for a part that is a loss beside the kernels. Those are below the peak in every layout, more or less: only where
-/// a known layout lessens them most are they called a loss.
+/// True for a part that is a loss beside the kernels. Those are below the peak in every layout, more or less: only
+/// where a known layout lessens them most are they called a loss.
 const fn is_beside_kernels(part: PartKind) -> bool {
     !matches!(part, PartKind::Ideal | PartKind::Kernels)
 }
