@@ -60,8 +60,10 @@ fn a_script_and_the_program_that_it_starts_are_one_run() {
         let values = [("gpus", "32"), ("model", "qwen-3-8b"), ("micro_batch", "4"), ("global_batch", "256")];
         expect(&read, &values);
         expect(&read, &[("zero", "3"), ("offload.optimizer", "cpu")]);
+        // The length of the training, which the text leaves open, is named as one that changes no step.
         let names: Vec<&str> = read.unread.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["max_steps"]);
+        assert!(names.is_empty(), "{names:?}");
+        assert!(read.ignored.iter().any(|one| one.to_string().starts_with("max_steps: the length")));
     }
     // Alone its defaults count, and are said.
     let alone = given(PROGRAM, &[("zero3.json", ZERO)]);
