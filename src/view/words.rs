@@ -348,11 +348,7 @@ pub fn known(run: &Run, memory: &Memory) -> Message {
         _ if ran_out == like => {
             t!("Of {like} measured runs that set this rule and that it says do not fit, all ran out of memory.", like)
         }
-        _ => t!(
-            "Of {like} measured runs that set this rule and were as tight, {ran_out} ran out of memory.",
-            like,
-            ran_out
-        ),
+        _ => t!("{ran_out} of {like} measured runs as tight as this ran out.", like, ran_out),
     };
     let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
     let share = Scope::run().says("memory.need_bytes share", show_percent(memory.need_bytes / memory.capacity_bytes));
@@ -480,11 +476,8 @@ mod tests {
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
             (8_192, ["Uses", "Of 132 measured runs that set this rule and that it says fit, none ran out of memory."]),
-            (27_648, ["Tight:", "Of 12 measured runs that set this rule and were as tight, 1 ran out of memory."]),
-            (
-                30_720,
-                ["May run out:", "Of 19 measured runs that set this rule and were as tight, 17 ran out of memory."],
-            ),
+            (27_648, ["Tight:", "1 of 12 measured runs as tight as this ran out."]),
+            (30_720, ["May run out:", "17 of 19 measured runs as tight as this ran out."]),
             (
                 65_536,
                 [
