@@ -25,7 +25,7 @@ pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
         let line = el("i", &[("class", &*class), ("style", &width)], &[]);
         let of_kind = wires.iter().filter(|other| other.kind == wire.kind);
         let over = |wire: &Wire| t!("{bytes} over {medium}", bytes = unit.fitting(wire.bytes), medium = wire.medium());
-        let traffic = Message::joined(", ", of_kind.map(over));
+        let traffic = Message::joined("; ", of_kind.map(over));
         let kind = strong(wire.kind.name());
         el("span", &[], &[line, kind, text(" "), wire.meter(), leaf("small", "muted", traffic)])
     };

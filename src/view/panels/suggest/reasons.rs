@@ -11,7 +11,7 @@ use shardscope_core::run::Recompute;
 use shardscope_core::run::follow::following;
 use shardscope_core::search::better::{Better, Cause, Gain, Reason};
 use shardscope_core::search::ladder::tried_before;
-use shardscope_core::search::{differences, least_saved, least_told};
+use shardscope_core::search::{differences, is_in_differences, least_saved, least_told};
 use shardscope_core::time::PartKind;
 use shardscope_core::units::group;
 use std::cmp::Ordering;
@@ -68,7 +68,8 @@ pub(super) fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better,
     reasons
 }
 
-/// All settings that the button of `better` changes, where its cause and its title name a part of them alone.
+/// The settings that the button of `better` changes, where its cause and its title name a part of them alone: all of a
+/// shorter sequence, of an adapter those that its title leaves out.
 pub(super) fn set_together(own: &Run, better: &Better, reason: Reason) -> Option<Message> {
     // A title of a layout or a change says all that differs, and a larger batch is all that its card changes.
     if !matches!(better.gain, Gain::Length | Gain::Adapter) {
@@ -79,8 +80,14 @@ pub(super) fn set_together(own: &Run, better: &Better, reason: Reason) -> Option
     if all.len() < 2 || relevant(own, other, reason).to_string() == differences(other, own).to_string() {
         return None;
     }
-    let all = all.into_iter().map(|change| t!("{field}: {to}", field = change.field.label, to = change.to));
-    Some(t!("Together it sets {settings}.", settings = Message::joined(", ", all.collect::<Vec<_>>())))
+    let in_title = |key: &str| {
+        let of_layout = other.gpus > 1 && is_in_differences(key);
+        better.gain == Gain::Adapter && (of_layout || ["adapter.method", "seq_len", "global_batch"].contains(&key))
+    };
+    let said = all.into_iter().filter(|change| !in_title(change.field.key));
+    let said = said.map(|change| t!("{field}: {to}", field = change.field.label, to = change.to));
+    let said: Vec<_> = said.collect();
+    (!said.is_empty()).then(|| t!("Together it sets {settings}.", settings = Message::joined(", ", said)))
 }
 
 /// Numbers of GPUs that were tried before `found`, and what fails on them: "Tried before, and no layout was found

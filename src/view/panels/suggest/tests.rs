@@ -28,7 +28,7 @@ fn a_button_says_all_settings_that_it_changes() {
     let own = Run::example();
     let run = Run { tp: 4, pp: 2, micro_batch: 2, zero: 1, ..own.clone() };
     let figures = Figures::from(&report(&own).unwrap());
-    let better = Better { run: run.clone(), gain: Gain::Adapter, figures, cause: None };
+    let better = Better { run: run.clone(), gain: Gain::Length, figures, cause: None };
     let reason = Reason::Part(PartKind::Kernels);
     // The title of a faster layout has them all.
     let faster = Better { gain: Gain::Time, ..better.clone() };
@@ -39,6 +39,12 @@ fn a_button_says_all_settings_that_it_changes() {
     for change in changes(&run, &own) {
         assert!(words.contains(change.field.label), "{}: {words}", change.field.label);
     }
+    // That of an adapter has the layout: the sentence has what else is set.
+    let adapter = Better { gain: Gain::Adapter, ..better.clone() };
+    assert_eq!(set_together(&own, &adapter, reason), None);
+    let allocator = Run { allocator: shardscope_core::run::Allocator::Expandable, ..run };
+    let words = set_together(&own, &Better { run: allocator, ..adapter }, reason).unwrap().to_string();
+    assert!(words.contains("Allocator") && !words.contains("Tensor parallel"), "{words}");
     let one = Better { run: Run { micro_batch: 2, ..own.clone() }, ..better };
     assert_eq!(set_together(&own, &one, reason), None);
 }
