@@ -80,7 +80,7 @@ const PROBE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 4, 4, 1, 0x6f, 0, 1
 const isOld = () => !globalThis.WebAssembly?.validate(PROBE);
 
 function failed({ target, message, error, reason }) {
-  // A picture, a style sheet or an optional script that is missing stops nothing.
+  // A picture or an optional script that is missing stops nothing; where the page is not built (`make serve`), a style sheet.
   if (target.rel || target.dataset?.optional !== undefined) return;
   const what = `${message || reason || target.src || 'a module'} ${(error || reason || '').name || ''}`;
   if (/panicked at|RuntimeError/.test(what)) stop('fault', what);

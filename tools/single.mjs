@@ -78,7 +78,7 @@ dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.
-const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
+const style = `${/<style>([\s\S]*?)<\/style>/.exec(read('index.html'))[1]}
 .footnote a, #share option[value=element] { display: none; }`;
 
 const blocks = [
@@ -111,7 +111,7 @@ let html = read('index.html')
   .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, '')
   .replace(/\n{3,}/g, '\n');
 html = swap(html, /<meta charset=[^>]*>/, `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
-html = swap(html, /<link rel="stylesheet"[^>]*>/, `<style>${style}</style>`);
+html = swap(html, /<style>[\s\S]*?<\/style>/, `<style>${style}</style>`);
 html = swap(html, /<script src="guard.js"[^>]*>/, `<script>${guard}`);
 html = swap(html, 'href="./"', 'href="?"');
 html = swap(html, 'href="icon.svg"', `href="${icon}"`);

@@ -248,12 +248,3 @@ test('frames of 390 x 400 hold the answer and the cluster, with what they are of
     await page.context().close();
   }
 });
-
-test('a style sheet that is missing stops nothing', async () => {
-  const { page } = await site.open('', { started: false });
-  await page.route('**/*.css', (route) => route.abort());
-  await page.reload();
-  await page.waitForFunction(() => globalThis.shardscopeStarted);
-  await matches(() => figures(page), /GiB/);
-  assert.equal(await page.locator('#crash').isVisible(), false);
-});

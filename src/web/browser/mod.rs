@@ -226,9 +226,11 @@ pub fn chosen(event: &web_sys::Event) -> Option<web_sys::File> {
     input.files()?.get(0)
 }
 
-/// Calls `then` once what is on the page now has been painted.
+/// Calls `then` once what is on the page now has been painted, behind the keys and presses that came until then: the
+/// second task is queued after the frame is.
 pub(crate) fn after_paint(then: impl FnOnce() + 'static) {
-    request_animation_frame(move || set_timeout(then, std::time::Duration::ZERO));
+    let queue = || set_timeout(then, std::time::Duration::ZERO);
+    request_animation_frame(|| set_timeout(queue, std::time::Duration::ZERO));
 }
 
 /// Selects all text of the input that `event` is about.
