@@ -100,7 +100,7 @@ pub fn ours() -> About {
         url: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         questions: String::new(),
-        note: "steps by constants fitted to what was published before each".to_owned(),
+        note: "steps from all settings of a row, by constants fitted to what was published before it".to_owned(),
     }
 }
 

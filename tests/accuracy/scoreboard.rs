@@ -1,6 +1,6 @@
 //! The scoreboard: questions without answers, scores with closed forms, and our own row.
 
-use shardscope::core::accuracy::record::fnv;
+use shardscope::core::accuracy::record::{Protocol, Recipe, fnv, recorded_of};
 use shardscope::core::accuracy::{BandCount, Evidence, FILES, MeasuredQuantity, Measurement, SourceUse, nearest_of};
 use shardscope::core::memory::Verdict;
 use shardscope::core::message::verbatim;
@@ -11,6 +11,7 @@ use shardscope::core::run::{Run, RunLength, Value};
 use shardscope::core::scoreboard::{
     AskedQuantity, Column, OutcomesByUse, Predicted, Question, ROWS, Score, is_ours, predictions, questions,
 };
+use shardscope::core::time::StepClass;
 use shardscope::core::units::{Seconds, show_seconds};
 use shardscope::io::scoreboard::{Predictions, questions_text, read, unknown};
 use shardscope::view::look::{Look, Slice};
@@ -398,4 +399,20 @@ fn a_run_of_mlperf_opens_with_its_length() {
         assert!(question.opened().tokens_total.is_some(), "{}", question.id);
     }
     assert!(count > 30, "{count}");
+}
+
+/// The scoreboard asks with all settings of a row; the accuracy panel has these errors in a column of its own, so that one
+/// figure stands in both: routed experts and hybrids are one column of the scoreboard.
+#[test]
+fn the_row_of_this_page_is_the_record_of_runs_with_all_their_settings() {
+    let text =
+        read_to_string(format!("{}/public/data/scoreboard/shardscope.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let score = Score::new(asked(), &read(&text).lines);
+    let told = |class| recorded_of(Protocol::Origin, Recipe::AsRun, Some(class)).unwrap();
+    let [routed, hybrids] = [told(StepClass::Experts), told(StepClass::Hybrids)];
+    let runs = routed.runs + hybrids.runs;
+    let mean = (routed.mean * routed.runs as f64 + hybrids.mean * hybrids.runs as f64) / runs as f64;
+    let column = score.column(Column::Experts);
+    assert_eq!(column.covered, runs);
+    assert!((column.mean.unwrap() - mean).abs() < 2e-4, "{:?} {mean}", column.mean);
 }

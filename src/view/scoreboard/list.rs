@@ -88,13 +88,13 @@ pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
         let of_class = el("span", &[], &[class, aside(verbatim(format!(" {}", show_percent(mean))))]);
         (false, vec![name, measured, predicted, error, of_class])
     });
-    let head =
-        ["run (opens it)", "measured", "predicted", "error", "mean error of its class, its source and model left out"];
+    let head = ["run (opens it)", "measured", "predicted", "error", "mean error of its class, predicted the same way"];
     let rows: Vec<_> = rows.collect();
     let inside = near.iter().filter(|miss| miss.inside == Some(true)).count();
     let words = t!(
-        "Same GPU, software, precision, kind and size first. Each is predicted by constants that no run of its source \
-            or of its model was fitted to; {inside} of {count} were measured inside the predicted range.",
+        "Same GPU, software, precision, kind and size first. Each is predicted from all settings of its row, by \
+            constants fitted to what was published before it; {inside} of {count} were measured inside the predicted \
+            range.",
         inside,
         count = near.len()
     );

@@ -75,7 +75,7 @@ const LISTED: [&str; 14] = [
     "its memory estimators",
     "formulas",
     "rule of thumb",
-    "steps by constants fitted to what was published before each",
+    "steps from all settings of a row, by constants fitted to what was published before it",
     "no step time; no context parallelism",
     "no step time; bf16 with fp32 gradients",
     "states alone, without activations; ZeRO-2 and ZeRO-3; no step time",

@@ -91,6 +91,10 @@ pub fn tested() -> Node {
         ),
         heading("Predicted before publication, by class"),
         by_class(),
+        muted(
+            "\"Predicted before\" and \"held out\" know what the tables of a publication print. \"All settings\" know \
+                what other files of it tell, too: by these the scoreboard asks every calculator.",
+        ),
     ])
 }
 

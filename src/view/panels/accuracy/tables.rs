@@ -117,7 +117,8 @@ pub fn by_class() -> Node {
         let of = |protocol, recipe| recorded_of(protocol, recipe, class);
         let (new, fitted) = of(Protocol::Origin, Recipe::AsPrinted).zip(of(Protocol::Fitted, Recipe::AsRun))?;
         let aside = of(Protocol::Kept, Recipe::AsPrinted).unwrap_or_default();
-        (new.runs > 0).then_some((class, new, fitted, aside))
+        let told = of(Protocol::Origin, Recipe::AsRun)?;
+        (new.runs > 0).then_some((class, new, fitted, aside, told))
     });
     Rows::of(rows)
         .column("class", |row| class_words(row.0))
@@ -129,6 +130,7 @@ pub fn by_class() -> Node {
         .figures("mean, predicted before", |row| show_percent(row.1.mean))
         .figures("median", |row| show_percent(row.1.median))
         .figures("inside the range", |row| show_percent(row.1.held))
+        .figures("mean, all settings", |row| show_percent(row.4.mean))
         .figures("held out: runs", |row| row.3.runs.to_string())
         .figures("held out: median", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.median) })
         .figures("held out: inside", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.held) })
