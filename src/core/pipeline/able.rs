@@ -5,8 +5,8 @@ use super::registry::ScheduleInfo;
 use super::release::lacked_release;
 use super::rows::SCHEDULES;
 use crate::message::{Message, verbatim};
-use crate::run::presets::{CombinedCuts, Stack, Trainer};
-use crate::run::{OneOf, Run, Schedule, stages_said};
+use crate::run::presets::{CombinedCuts, Peers, Stack, Trainer};
+use crate::run::{Module, OneOf, Recompute, Run, Schedule, stages_said};
 use crate::t;
 
 /// True if `stack` runs a pipeline of `pp` ranks under this schedule and ZeRO stage.
@@ -71,6 +71,36 @@ pub(crate) fn cuts_base(run: &Run) -> bool {
     !run.adapter.is_uncut(run.precision.computes())
 }
 
+/// True if the software of `run` cuts the key-value heads of its attention over `tp` ranks. Megatron Core raises unless
+/// there are a multiple of `tp`, since its releases of 2026 (core 0.16) also where they divide it. Source:
+/// `transformer_config.py`, the check of `num_query_groups`.
+pub(crate) fn cuts_heads(run: &Run, tp: u64) -> bool {
+    let stack = run.stack.preset_row();
+    let Some(model) = run.model.resolve().ok().filter(|model| model.mla.is_none()) else {
+        return true;
+    };
+    let divides = stack.software.peers == Some(Peers::Megatron2026) && tp.is_multiple_of(model.kv_heads.max(1));
+    stack.trainer != Trainer::Megatron || divides || model.kv_heads.is_multiple_of(tp)
+}
+
+/// True if `stack` hides experts' messages under `schedule`, where it does, with this recomputation and experts on ranks
+/// of their own or not (`ep`).
+///
+/// - Megatron-LM `arguments.py`, `--overlap-moe-expert-parallel-comm`: with expert parallelism, without full
+///   recomputation, of all layers or of some, and without that of the whole layer of experts.
+/// - torchtitan `distributed/dual_pipe_v.py`: without activation checkpointing.
+pub(crate) fn recomputes(stack: &Stack, schedule: Schedule, ep: u64, recompute: &Recompute) -> bool {
+    if !schedule.pairs_passes() {
+        return true;
+    }
+    match (stack.trainer, recompute) {
+        (Trainer::Megatron, Recompute::Full | Recompute::Layers(_)) => false,
+        (Trainer::Megatron, Recompute::Modules(modules)) => !modules.contains(&Module::Moe),
+        (Trainer::Torchtitan, recompute) => ep == 1 || *recompute == Recompute::None,
+        _ => true,
+    }
+}
+
 /// What of a layout its software does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unable {
@@ -98,8 +128,12 @@ pub(crate) enum Unable {
     Context,
     /// Experts on ranks of their own.
     Experts,
+    /// Tensor parallelism over more ranks than it cuts key-value heads to.
+    Heads,
     /// Tensor parallelism of a frozen base that is quantised.
     TensorOfBase,
+    /// The schedule's overlap with what is recomputed.
+    Recompute,
     /// Ways to cut a model that it runs one at a time.
     Together,
 }
@@ -129,9 +163,11 @@ pub(crate) fn unable(run: &Run) -> Option<Unable> {
         (zero != 1 || stack.has_zero_1() || run.training_gpus() <= tp.saturating_mul(pp), Unable::ZeroOne),
         (pipes(stack, pp, run.schedule, zero), Unable::ZeroOfPipeline { most: 1 }),
         (tp == 1 || able.tensor, Unable::Tensor),
+        (cuts_heads(run, tp), Unable::Heads),
         (cp == 1 || able.context, Unable::Context),
         (ep == 1 || able.experts, Unable::Experts),
         (tp == 1 || cuts_base(run), Unable::TensorOfBase),
+        (recomputes(stack, run.schedule, ep, &run.recompute), Unable::Recompute),
         (combines(stack, CombinedCuts { tp, cp, ep, etp, zero, exchange }), Unable::Together),
     ];
     checks.into_iter().find_map(|(runs, what)| (!runs).then_some(what))
@@ -171,6 +207,18 @@ pub fn why_unable(run: &Run) -> Option<Message> {
         Unable::Tensor => has_no("tensor parallelism", software),
         Unable::Context => has_no("context parallelism", software),
         Unable::Experts => has_no("expert parallelism", software),
+        Unable::Heads => t!(
+            "{software} does not cut {heads} key-value heads over TP {tp}",
+            software,
+            heads = run.model.resolve().map_or(0, |model| model.kv_heads),
+            tp = run.tp
+        ),
+        Unable::Recompute => t!(
+            "{software} does not run {schedule} with {recomputation}",
+            software,
+            schedule = Message::plain(run.schedule.choice().label),
+            recomputation = run.recompute.words()
+        ),
         Unable::TensorOfBase => t!("no software is known that cuts a quantised base by tensor parallelism"),
         Unable::Together => t!("{software} does not run these sizes together", software),
     })
@@ -197,6 +245,65 @@ pub fn can_run(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Megatron Core's `transformer_config.py` raises where `num_query_groups` is no multiple of the tensor parallel
+    /// size; its releases of 2026 copy heads where it divides that size. Heads of MLA are not grouped.
+    #[test]
+    fn key_value_heads_are_cut_as_megatron_core_cuts_them() {
+        let runs = |model: &str, tp: &str, stack: &str| {
+            let zero = if stack == "torchtitan" { "3" } else { "1" };
+            let edits = [("model", model), ("gpus", "64"), ("tp", tp), ("pp", "1"), ("zero", zero), ("stack", stack)];
+            can_run(&Run::default().with_texts(&edits).unwrap())
+        };
+        // Qwen3-235B-A22B has 4 key-value heads, Llama 3.1 8B has 8, DeepSeek-V3 has latent attention.
+        for (model, tp, stack, expected) in [
+            ("qwen-3-235b-a22b", "4", "megatron-2025", true),
+            ("qwen-3-235b-a22b", "8", "megatron-2025", false),
+            ("qwen-3-235b-a22b", "8", "megatron-2024", false),
+            ("qwen-3-235b-a22b", "8", "megatron-2026", true),
+            ("qwen-3-235b-a22b", "8", "torchtitan", true),
+            ("llama-3.1-8b", "8", "megatron-2025", true),
+            ("deepseek-v3", "8", "megatron-2025", true),
+        ] {
+            assert_eq!(runs(model, tp, stack), expected, "{model} TP {tp} {stack}");
+        }
+    }
+
+    /// Megatron-LM asserts `recompute_granularity != "full"` and no module `moe` beside
+    /// `--overlap-moe-expert-parallel-comm`; torchtitan raises where `DualPipeV` overlaps experts under activation
+    /// checkpointing. Without the overlap both recompute.
+    #[test]
+    fn overlaps_of_experts_recompute_what_their_programs_let_them() {
+        let runs = |stack: &str, schedule: &str, key: &str, recompute: &str| {
+            let edits = [
+                ("model", "deepseek-v3"),
+                ("gpus", "256"),
+                ("pp", "8"),
+                ("tp", "1"),
+                ("ep", "32"),
+                ("global_batch", "1024"),
+                ("zero", if stack == "torchtitan" { "2" } else { "1" }),
+                ("stack", stack),
+                ("schedule", schedule),
+                (key, recompute),
+            ];
+            can_run(&Run::default().with_texts(&edits).unwrap())
+        };
+        for (stack, schedule, key, recompute, expected) in [
+            ("megatron-2025", "interleaved-overlap", "recompute", "none", true),
+            ("megatron-2025", "interleaved-overlap", "recompute", "full", false),
+            ("megatron-2026", "interleaved-overlap", "recompute", "full", false),
+            ("megatron-2025", "interleaved-overlap", "recompute.layers", "1", false),
+            ("megatron-2025", "interleaved-overlap", "recompute.modules", "moe", false),
+            ("megatron-2025", "interleaved-overlap", "recompute.modules", "norm,moe_act", true),
+            ("megatron-2025", "interleaved-1f1b", "recompute", "full", true),
+            ("torchtitan", "dualpipev", "recompute", "none", true),
+            ("torchtitan", "dualpipev", "recompute", "full", false),
+            ("torchtitan", "zb-v", "recompute", "full", true),
+        ] {
+            assert_eq!(runs(stack, schedule, key, recompute), expected, "{stack} {schedule} {key}={recompute}");
+        }
+    }
 
     /// Megatron-LM raises where the last group of interleaving is smaller than the pipeline; PyTorch where its rounds
     /// are unequal. 1F1B takes any number.

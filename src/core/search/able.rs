@@ -1,7 +1,7 @@
 //! Sizes and schedules of a search that the named software can run.
 
 use super::axes::Axes;
-use crate::pipeline::able::cuts_base;
+use crate::pipeline::able::{cuts_base, cuts_heads};
 use crate::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use crate::run::presets::Stack;
 use crate::run::{Run, Schedule};
@@ -19,6 +19,7 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
     for (list, able) in sizes {
         list.retain(|size| able || *size == 1);
     }
+    axes.tp.retain(|tp| cuts_heads(run, *tp));
     axes.zero.retain(|zero| *zero <= able.zero && (*zero != 1 || stack.has_zero_1()));
     axes.schedules = schedules(stack, &axes.schedules);
     axes.able = true;

@@ -116,7 +116,7 @@ fn beside(axis: LayoutAxis, run: &Run, axes: &Axes) -> Vec<u64> {
 }
 
 /// The report of `run` as a layout; none where it is none, or takes long.
-fn layout(run: Run) -> Option<Rc<FoundLayout>> {
+pub(super) fn layout(run: Run) -> Option<Rc<FoundLayout>> {
     let report = Some(effort(&run)).filter(|ops| *ops <= MOST_OPS).and_then(|_| report(&run).ok())?;
     Some(Rc::new(FoundLayout { figures: Figures::from(&report), run, place: LayoutPlace::new(0, 0) }))
 }

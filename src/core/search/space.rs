@@ -7,7 +7,7 @@ use super::axes::{Axes, ScheduleChunks, SplitRule};
 use super::promise::LayoutPlace;
 use crate::cluster::Mesh;
 use crate::model::Architecture;
-use crate::pipeline::able::{TakenMicrobatches, combines, pipes};
+use crate::pipeline::able::{TakenMicrobatches, combines, pipes, recomputes};
 use crate::pipeline::release::has_stages;
 use crate::run::presets::CombinedCuts;
 use crate::run::{Recompute, Run, Schedule, Selective, divides_by};
@@ -48,9 +48,9 @@ pub struct Member {
     pub zero: u64,
 }
 
-/// Key of the members of a block: its run, pipeline, chunks and recomputation, sharing of parameters between ranks, the
-/// ZeRO stages that go with its cuts, and the micro-batches that its software takes.
-type MembersKey = (usize, u64, u64, usize, bool, [bool; 4], TakenMicrobatches);
+/// Key of the members of a block: its run, pipeline, chunks and recomputation, sharing of parameters between ranks,
+/// experts on ranks of their own, the ZeRO stages that go with its cuts, and the micro-batches that its software takes.
+type MembersKey = (usize, u64, u64, usize, [bool; 2], [bool; 4], TakenMicrobatches);
 
 /// Everything that is tried.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +105,7 @@ impl Space {
         let combined = [0, 1, 2, 3].map(|zero| self.is_combined(block, zero));
         let pipelines = (sharers / block.cp.max(1)).saturating_mul(block.micro_batch).max(1);
         let taken = TakenMicrobatches::of(&self.base, pp, self.base.global_batch / pipelines);
-        (variant, pp, chunks, recompute, sharers > 1, combined, taken)
+        (variant, pp, chunks, recompute, [sharers > 1, block.ep > 1], combined, taken)
     }
 
     /// True if the software runs the sizes of `block` together under a ZeRO stage, or the search does not ask.
@@ -283,7 +283,7 @@ impl Space {
     }
     fn members_of(&self, block: &Block) -> Vec<Member> {
         let run = self.trained(block);
-        let (.., shared, combined, taken) = self.members_key(block);
+        let (.., [shared, _], combined, taken) = self.members_key(block);
         let axes = &self.axes;
         // States that leave the GPU have to be sharded first.
         let least = run.offload.least_zero(run);
@@ -303,7 +303,10 @@ impl Space {
             zero >= least && (shared || Some(&zero) == alone) && !idle && whole
         };
         let stack = run.stack.preset_row();
-        let runs = |schedule: Schedule| !axes.able || block.pp == 1 || taken.are_run_by(stack, schedule);
+        let overlaps = |schedule| recomputes(stack, schedule, block.ep, &axes.recompute[block.recompute]);
+        let runs = |schedule: Schedule| {
+            !axes.able || overlaps(schedule) && (block.pp == 1 || taken.are_run_by(stack, schedule))
+        };
         let schedules = self.schedules(block.pp).into_iter();
         schedules
             .filter(|chunks| chunks.each == block.chunks && runs(chunks.schedule))

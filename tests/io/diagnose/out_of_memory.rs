@@ -466,6 +466,17 @@ fn without_a_run_the_message_alone_is_explained() {
     }
 }
 
+/// What is reserved and not in use, 3.61 GiB, and what is free, 2.37 GiB, would have served the 3.91 GiB that were asked
+/// for: that comes before a run that is too large, which the sum of tensors and request, 74.0 of 79.1 GiB, does not show.
+#[test]
+fn memory_in_pieces_comes_before_a_run_that_would_have_had_room() {
+    let text = message(["3.91", "2.37", "76.72", "70.11", "3.61"]).replace("79.11", "79.10");
+    let first = |text: &str| found(text, &Run::example()).0.causes[0].id;
+    assert_eq!(first(&text), CauseId::Fragmentation);
+    // More than both: no use of what is reserved serves it.
+    assert_ne!(first(&message(["6.91", "2.37", "76.72", "70.11", "3.61"])), CauseId::Fragmentation);
+}
+
 /// What is asked for and held is less than the GPU has: no sentence says that it is more.
 #[test]
 fn tensors_that_would_have_room_are_not_said_to_be_more_than_the_gpu_has() {

@@ -16,6 +16,10 @@ use crate::units::{Bytes, GIB, MemoryUnit, show_percent, significant};
 /// 2019 has 89.6 %.
 const FULL: f64 = 0.88;
 
+/// From this share of the device's memory on, what is reserved and not in use counts as memory in pieces: PyTorch keeps
+/// less than that in any run. Set by hand.
+const PIECES: f64 = 0.02;
+
 /// Share of a GPU that no process takes beside PyTorch: from it on, memory of no count is that of others. A choice.
 const OTHERS: f64 = 0.5;
 
@@ -393,7 +397,7 @@ impl<'a> Rules<'a> {
                 held = self::held("in pieces", held)
             );
             self.add(CauseId::Fragmentation, 0.7, held, evidence, Some(t!("PyTorch's own allocator")));
-        } else if unused > asked && unused > 0.02 * total && asked > 0.0 {
+        } else if unused > asked && unused > PIECES * total && asked > 0.0 {
             let evidence = t!(
                 "{unused} are reserved and not in use, more than the {asked} that were asked for.",
                 unused = held(UNUSED, unused),
@@ -670,14 +674,20 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
         return;
     }
     let is_full = full.is_some_and(|share| share > FULL);
+    // What is reserved and not in use and what is free would have served the request.
+    let [unused, asked, free, total] =
+        [message.unused, message.asked, message.free, message.total].map(|bytes| bytes.unwrap_or(0.0));
+    let in_pieces = asked > 0.0 && unused > PIECES * total && unused + free >= asked;
     let missing = found.short.unwrap_or_else(|| message.asked.unwrap_or(0.0));
     let evidence = match full {
         _ if larger => t!("More was asked for at once than the GPU has."),
         Some(share) if is_full => {
-            t!(
+            let allocated = t!(
                 "{share} of the GPU are tensors that PyTorch allocated.",
                 share = of_files("allocated of the GPU", show_percent(share))
-            )
+            );
+            let room = in_pieces.then(|| together_with_asked(message)).unwrap_or_default();
+            Message::joined(" ", [allocated, room].into_iter().filter(|fact| !fact.is_empty()))
         }
         _ if by_prediction => Message::default(),
         _ if message.free.is_none() && message.allocated.is_none() && message.asked.is_some() => {
@@ -692,7 +702,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
         () if larger => 0.94,
         // No use of what is reserved makes room for it.
         () if surely_by_prediction => 0.87,
-        () if is_full => 0.72,
+        () if is_full && !in_pieces => 0.72,
         () if by_prediction => 0.5,
         () => 0.3,
     };

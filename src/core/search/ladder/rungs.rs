@@ -1,7 +1,7 @@
 //! The rungs of a Run: each a space of layouts, in the order in which they are tried.
 
 use crate::issue::Issue;
-use crate::pipeline::able::cuts_base;
+use crate::pipeline::able::{cuts_base, cuts_heads};
 use crate::run::{Recompute, Run, Selective};
 use crate::search::axes::{Axes, SplitRule};
 
@@ -11,10 +11,11 @@ pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
     let abilities = run.abilities();
     let every = Axes::of(run)?;
     let kept = |list: Vec<u64>, able: bool| if able { list } else { vec![1] };
+    let heads = every.tp.into_iter().filter(|tp| cuts_heads(run, *tp)).collect();
     let least = run.offload.least_zero(run);
     let zero = if shards_first(run) { abilities.zero } else { least.max(1) };
     Ok(Axes {
-        tp: kept(every.tp, abilities.tensor && cuts_base(run)),
+        tp: kept(heads, abilities.tensor && cuts_base(run)),
         pp: kept(every.pp, abilities.pipeline),
         cp: vec![1],
         ep: kept(every.ep, abilities.experts),
