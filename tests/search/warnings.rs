@@ -10,7 +10,9 @@ use shardscope::core::report::{Report, SplitOrigin, evaluate};
 use shardscope::core::run::presets::{PUBLISHED, STACKS};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{Run, Value};
+use shardscope::core::search::better::Gain;
 use shardscope::core::search::can_run;
+use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::traffic::Traffic;
 use shardscope::io::link::decode;
 use std::collections::BTreeSet;
@@ -291,6 +293,29 @@ fn userbuffers_need_sequence_parallelism() {
             assert_eq!(of(&run.with_texts(&fix.set).unwrap()), None, "{link}: {fix:?}");
         }
     }
+}
+
+/// Megatron-LM `arguments.py` stops where `--tp-comm-overlap` comes without sequence parallelism. Such a run has the
+/// step of one that does not ask for the overlap, and no layout of a search and no card asks for it so.
+#[test]
+fn an_overlap_that_its_software_refuses_shortens_no_step() {
+    let run = decode("v=1&gpus=8&pp=1&tp=8&sequence_parallel=false&stack=megatron-2025").run;
+    let without = decode("v=1&gpus=8&pp=1&tp=8&sequence_parallel=false&stack.base=megatron-2025&stack.tp_overlap=none");
+    let steps = [&run, &without.run].map(|run| evaluate(run).unwrap().report.step);
+    assert_eq!(steps[0].time_s, steps[1].time_s);
+    assert_eq!(steps[0].parts, steps[1].parts);
+    let mut session = PlanSession::new(PlanQuery { extras: Vec::new(), ..PlanQuery::improve(&run) }).unwrap();
+    while !session.step(1 << 20) {}
+    let found = session.result(true);
+    let layouts = found.rows.iter().map(|row| &row.run);
+    // Cards of the run's own layout keep it.
+    let cards = found.betters.list.iter().filter(|better| matches!(better.gain, Gain::Time | Gain::Equal));
+    let mut seen = 0;
+    for run in layouts.chain(cards.map(|better| &better.run)).filter(|run| run.tp > 1) {
+        assert!(run.sequence_parallel, "{run:?}");
+        seen += 1;
+    }
+    assert!(seen > 3, "{seen}");
 }
 
 /// A remedy of the diagnosis, applied, has no error and no warning that the run had not: field and words without

@@ -3,7 +3,7 @@
 use super::Run;
 use super::adapter::Adapter;
 use super::check::{Checked, check};
-use super::choices::{Reduction, Schedule};
+use super::choices::{Reduction, Schedule, TpOverlap};
 use super::fitted::Fitted;
 use super::layout::{Layout, Zero};
 use super::objective::Learnt;
@@ -410,6 +410,16 @@ impl Scenario {
     pub(crate) fn base_weight(&self) -> Option<f64> {
         let format = self.adapter.as_ref()?.base?;
         Some(format.bytes(self.model.hidden as f64))
+    }
+
+    /// What hides tensor-parallel messages: userbuffers overlap the gathers and reductions of sequence parallelism, and
+    /// nothing without it. Source: Megatron-LM `arguments.py`, "overlap can happen only when sequence parallelism is
+    /// enabled".
+    pub(crate) fn tp_overlap(&self) -> TpOverlap {
+        match self.software.tp_overlap {
+            TpOverlap::Userbuffers if !self.layout.sequence_parallel => TpOverlap::None,
+            overlap => overlap,
+        }
     }
 
     /// Bytes of a gradient on its way between ranks.

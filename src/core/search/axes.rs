@@ -7,7 +7,7 @@ use crate::issue::Issue;
 use crate::report::SHOWN_CHUNKS;
 use crate::run::presets::published_alike;
 use crate::run::registry::field;
-use crate::run::{Recompute, Run, Schedule, Value, divisors};
+use crate::run::{Recompute, Run, Schedule, TpOverlap, Value, divisors};
 use crate::statics::named;
 use crate::t;
 
@@ -78,7 +78,7 @@ impl Axes {
             etp: None,
             zero: vec![0, 1, 2, 3],
             micro_batch: MICRO_BATCHES.to_vec(),
-            sequence_parallel: vec![true, false],
+            sequence_parallel: with_sequences(run),
             recompute: vec![Recompute::None, Recompute::Selective, Recompute::Full],
             schedules: SCHEDULES.to_vec(),
             virtual_stages: None,
@@ -206,6 +206,11 @@ impl Axes {
         let list: Vec<u64> = self.virtual_stages.clone().unwrap_or_else(unasked);
         list.into_iter().map(|v| ScheduleChunks { schedule, virtual_stages: v, each: v }).collect()
     }
+}
+
+/// Sequence parallelism that is tried unasked: userbuffers need it.
+fn with_sequences(run: &Run) -> Vec<bool> {
+    if run.software().tp_overlap == TpOverlap::Userbuffers { vec![true] } else { vec![true, false] }
 }
 
 /// A schedule with its chunks a rank.

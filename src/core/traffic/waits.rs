@@ -119,11 +119,11 @@ fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64)
     // In as many chunks as ranks, each behind the product of the chunk before: the first is alone.
     // PyTorch's copies take memory bandwidth and multiprocessors from the products, userbuffers' kernels are tuned not
     // to.
-    let tax = match software.tp_overlap {
+    let tax = match scenario.tp_overlap() {
         TpOverlap::AsyncTp => CONTENTION.value,
         TpOverlap::None | TpOverlap::Userbuffers => 0.0,
     };
-    let pass = |comm: Seconds| match software.tp_overlap {
+    let pass = |comm: Seconds| match scenario.tp_overlap() {
         TpOverlap::None => Beside::alone(comm),
         TpOverlap::AsyncTp | TpOverlap::Userbuffers => {
             let first = comm / layout.tp as f64;

@@ -177,7 +177,7 @@ fn window_of(scenario: &Scenario, traffic: Traffic) -> Message {
     match traffic {
         Traffic::Dp => t!("backward pass that reduces, forward pass that gathers"),
         Traffic::Zero3 => t!("all passes"),
-        Traffic::Tp if scenario.software.tp_overlap != TpOverlap::None => {
+        Traffic::Tp if scenario.tp_overlap() != TpOverlap::None => {
             t!("linears whose messages may run beside them")
         }
         Traffic::Tp => t!("weight gradients of the column-cut linears"),
@@ -212,7 +212,7 @@ fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
                 the other's experts, combine forward behind the attention of the backward pass; x: multiprocessors \
                 that send, fitted")
         }
-        Traffic::Tp if scenario.software.tp_overlap != TpOverlap::None => t!(
+        Traffic::Tp if scenario.tp_overlap() != TpOverlap::None => t!(
             "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind \
                 weight gradients"
         ),

@@ -108,13 +108,16 @@ impl Check<'_> {
         }
     }
 
-    /// Warns of userbuffers without sequence parallelism, whose gathers and reductions they overlap. Source:
+    /// Warns of userbuffers without sequence parallelism, whose gathers and reductions they overlap: the step counts no
+    /// overlap then ([`Scenario::tp_overlap`](crate::run::Scenario)). Source:
     /// Megatron-LM `arguments.py`, "overlap can happen only when sequence parallelism is enabled".
     fn tensor_overlap(&mut self) {
         let run = self.run;
         if run.tp > 1 && !run.sequence_parallel && run.software().tp_overlap == TpOverlap::Userbuffers {
-            let message =
-                t!("TP overlap by userbuffers needs sequence parallelism: without it Megatron-LM stops at its start");
+            let message = t!(
+                "TP overlap by userbuffers needs sequence parallelism: without it Megatron-LM stops at its start, and \
+                    the step counts no such overlap"
+            );
             let issue = Issue::warning("sequence_parallel", message).with_fix("sequence_parallel", true);
             self.warnings.push(issue.or_fix("stack.tp_overlap", TpOverlap::None.id()));
         }
