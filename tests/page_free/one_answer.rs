@@ -415,7 +415,7 @@ fn a_card_saves_the_memory_that_the_comparison_says() {
         let (own, other) =
             if one.report.memory.peak_bytes > two.report.memory.peak_bytes { (one, two) } else { (two, one) };
         let (figures, run) = (Figures::from(&other.report), other.scenario.run.clone());
-        let list = vec![Better { gain: Gain::Memory, run, figures, cause: None }];
+        let list = vec![Better { gain: Gain::Memory, run, figures, cause: None, saved: Vec::new() }];
         let searched =
             SearchProgressShown { betters: Betters { list, done: true, ..Betters::default() }, ..Default::default() };
         let second = Second { run: &other.scenario.run, evaluation: Ok(&other) };

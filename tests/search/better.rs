@@ -197,6 +197,34 @@ fn the_fastest_that_fits_is_not_slower_than_the_change_beside_it() {
     }
 }
 
+/// GPipe 2019: the idle time of a pipeline is that of `p - 1` micro-batches however many there are, and gradients and
+/// states are exchanged and updated once a step: of k times the batch each takes 1/k a token. So a larger batch saves
+/// of each as much as it has of them, and the card names them so, the largest first.
+#[test]
+fn a_larger_batch_names_each_part_that_it_saves() {
+    let link = "v=1&model=llama-3.1-70b&gpus=512&tp=8&pp=2&stack=megatron-2025&global_batch=128";
+    let run = decode(link).run;
+    let own = evaluate(&run).unwrap();
+    let result = searched(&run);
+    let card = result.betters.list.iter().find(|better| better.gain == Gain::Batch).unwrap();
+    let kinds = [PartKind::Bubble, PartKind::ExposedDp, PartKind::Optimizer];
+    let parts = kinds.map(|kind| {
+        let parts = own.report.step.parts.iter().filter(|part| part.kind == kind);
+        (kind, parts.map(|part| part.seconds.0).sum::<f64>())
+    });
+    let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    assert!(card.saved.len() > 1 && card.saved.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{:?}", card.saved);
+    for (kind, share) in &card.saved {
+        let (_, seconds) = parts.iter().find(|(own, _)| own == kind).unwrap();
+        assert!((share - seconds / all).abs() < 0.05, "{kind:?} {share} {}", seconds / all);
+    }
+    // A third of what is saved is no bubble.
+    assert!(card.saved.iter().any(|(kind, share)| *kind == PartKind::ExposedDp && *share > 0.3), "{:?}", card.saved);
+    let state = SearchProgressShown::of(&result, &own);
+    let html = suggestion(&own, &state, MemoryUnit::Gib).to_html();
+    assert!(html.contains("Of the time it saves per token: pipeline bubble"), "{html}");
+}
+
 /// `DualPipe` asks for twice as many micro-batches as ranks: with fewer the batch is the loss, and a card says so.
 #[test]
 fn a_batch_that_leaves_no_pairs_is_a_loss() {

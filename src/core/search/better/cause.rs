@@ -3,6 +3,7 @@
 use crate::memory::Component;
 use crate::report::Report;
 use crate::run::Run;
+use crate::sort::sort_by;
 use crate::time::PartKind;
 use serde::{Deserialize, Serialize};
 
@@ -71,8 +72,15 @@ impl Cause {
     pub(super) fn of(gain: Gain, before: (&Run, &Report), after: (&Run, &Report)) -> Option<Self> {
         let (reason, values) = match gain {
             Gain::Time | Gain::Equal | Gain::Split => time(before.1, after.1, false)?,
-            // A step of a larger batch is longer: its parts are compared as shares.
-            Gain::Gpus | Gain::Batch => time(before.1, after.1, true)?,
+            // A step on fewer GPUs is longer: its parts are compared as shares.
+            Gain::Gpus => time(before.1, after.1, true)?,
+            // The first of what a card of a larger batch says that it saves.
+            Gain::Batch => {
+                let saved = saved_parts(before, after).into_iter();
+                saved
+                    .map(|(kind, _)| shown(kind, before.1, after.1, true))
+                    .find(|(_, [before, after])| before > after)?
+            }
             _ => memory(before.1, after.1)?,
         };
         let pipelines = [before, after].map(|(_, report)| (report.layout.dp, report.layout.microbatches));
@@ -80,29 +88,57 @@ impl Cause {
     }
 }
 
+/// Seconds of the parts of a step that are of `kind`.
+fn seconds(report: &Report, kind: PartKind) -> f64 {
+    report.step.parts.iter().filter(|part| part.kind == kind).map(|part| part.seconds.0).sum()
+}
+
+/// The kinds of parts of a step but the ideal, which follows from the others where they are shares.
+fn kinds(report: &Report) -> impl Iterator<Item = PartKind> {
+    report.step.parts.iter().map(|part| part.kind).filter(|kind| *kind != PartKind::Ideal)
+}
+
 /// The part of the step that shrinks most, in time or as a share of it.
 fn time(before: &Report, after: &Report, share: bool) -> Option<(Reason, [f64; 2])> {
     let value = |report: &Report, kind: PartKind| -> f64 {
-        let parts = report.step.parts.iter().filter(|part| part.kind == kind);
-        let seconds: f64 = parts.map(|part| part.seconds.0).sum();
+        let seconds = seconds(report, kind);
         if share { seconds / report.step.time_s.0 } else { seconds }
     };
-    let kinds = before.step.parts.iter().map(|part| part.kind);
-    // The ideal follows from the others where it is a share.
-    let kinds = kinds.filter(|kind| *kind != PartKind::Ideal);
-    let pairs = kinds.map(|kind| (kind, [value(before, kind), value(after, kind)]));
+    let pairs = kinds(before).map(|kind| (kind, [value(before, kind), value(after, kind)]));
     let most = pairs.max_by(|(_, a), (_, b)| (a[0] - a[1]).total_cmp(&(b[0] - b[1])));
-    let (kind, values) = most.filter(|(_, [before, after])| before > after)?;
+    let (kind, _) = most.filter(|(_, [before, after])| before > after)?;
+    Some(shown(kind, before, after, share))
+}
+
+/// The part `kind` of a step as it is shown, in time or as a share, before and after.
+fn shown(kind: PartKind, before: &Report, after: &Report, share: bool) -> (Reason, [f64; 2]) {
     let bubble = [before, after].map(|report| report.pipeline.bubble_fraction);
-    Some(match kind {
+    let of_step = || [before, after].map(|report| seconds(report, kind) / report.step.time_s.0);
+    match kind {
         // The bubble as the pictures show it, the idle share of the ranks' time, where that shrinks too.
         PartKind::Bubble if bubble[0] > bubble[1] => (Reason::Part(kind), bubble),
-        _ if share => (Reason::Share(kind), values),
-        PartKind::Bubble => {
-            (Reason::Share(kind), [before, after].map(|report| value(report, kind) / report.step.time_s.0))
-        }
-        _ => (Reason::Part(kind), values),
-    })
+        PartKind::Bubble => (Reason::Share(kind), of_step()),
+        _ if share => (Reason::Share(kind), of_step()),
+        _ => (Reason::Part(kind), [before, after].map(|report| seconds(report, kind))),
+    }
+}
+
+/// Share of what a larger batch saves from which on a part of the step is named. A choice.
+const NAMED: f64 = 0.05;
+
+/// The parts of the step of `before` that take less time for as many tokens in `after`, the same Run with a larger
+/// batch: each with its share of what they save together, the largest first.
+pub(super) fn saved_parts(before: (&Run, &Report), after: (&Run, &Report)) -> Vec<(PartKind, f64)> {
+    let times = after.0.global_batch as f64 / before.0.global_batch as f64;
+    let saves = |kind: PartKind| (kind, seconds(before.1, kind) - seconds(after.1, kind) / times);
+    let mut saved: Vec<(PartKind, f64)> = kinds(before.1).map(saves).filter(|(_, saves)| *saves > 0.0).collect();
+    let all: f64 = saved.iter().map(|(_, saves)| *saves).sum();
+    for (_, saves) in &mut saved {
+        *saves /= all;
+    }
+    saved.retain(|(_, share)| *share >= NAMED);
+    sort_by(&mut saved, |a, b| b.1.total_cmp(&a.1));
+    saved
 }
 
 /// The component of the fullest GPU that shrinks most; none where the GPU is fullest in another phase then, whose

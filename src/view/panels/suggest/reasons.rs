@@ -22,7 +22,10 @@ pub(super) fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better,
     let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, better, cause, unit)).collect();
     reasons.extend(better.cause.as_ref().and_then(|cause| set_together(own, better, cause.reason)));
     match better.gain {
-        Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
+        Gain::Batch => {
+            reasons.extend(saved(better));
+            reasons.push(t!("A larger batch changes what the model learns."));
+        }
         Gain::Length => {
             let saved = unit.beyond(evaluation.report.memory.peak_bytes, better.figures.peak.bytes);
             reasons.push(t!("In all {saved} less.", saved));
@@ -66,6 +69,15 @@ pub(super) fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better,
         reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
     }
     reasons
+}
+
+/// The parts of the step that a larger batch lessens, each with its share of what it saves; none where one is all.
+fn saved(better: &Better) -> Option<Message> {
+    let part = |(kind, share): &(PartKind, f64)| {
+        t!("{name} {share}", name = Message::plain(part_words(*kind)), share = show_percent(*share))
+    };
+    let parts = Message::joined(", ", better.saved.iter().map(part));
+    (better.saved.len() > 1).then(|| t!("Of the time it saves per token: {parts}.", parts))
 }
 
 /// The settings that the button of `better` changes, where its cause and its title name a part of them alone: all of a

@@ -28,7 +28,7 @@ fn a_button_says_all_settings_that_it_changes() {
     let own = Run::example();
     let run = Run { tp: 4, pp: 2, micro_batch: 2, zero: 1, ..own.clone() };
     let figures = Figures::from(&report(&own).unwrap());
-    let better = Better { run: run.clone(), gain: Gain::Length, figures, cause: None };
+    let better = Better { run: run.clone(), gain: Gain::Length, figures, cause: None, saved: Vec::new() };
     let reason = Reason::Part(PartKind::Kernels);
     // The title of a faster layout has them all.
     let faster = Better { gain: Gain::Time, ..better.clone() };
@@ -86,7 +86,7 @@ fn a_larger_batch_is_not_called_a_layout() {
     let figures = Figures::from(&evaluate(&other).unwrap().report);
     let cause =
         Cause { reason: Reason::Share(PartKind::Bubble), before: 0.3, after: 0.1, pipelines: [(8, 8), (8, 32)] };
-    let batch = Better { gain: Gain::Batch, run: other, figures, cause: Some(cause) };
+    let batch = Better { gain: Gain::Batch, run: other, figures, cause: Some(cause), saved: Vec::new() };
     let said = |list: Vec<Better>| {
         let betters = Betters { list, done: true, ..Betters::default() };
         let searched = SearchProgressShown { done: true, evaluated: 19_824, betters, ..Default::default() };
@@ -113,7 +113,13 @@ fn what_fits_and_what_is_tight_are_one_sentence() {
     let figures = Figures::from(&own.report);
     let better = |gain, share: f64, stages: &[u64]| {
         let run = Run { stage_layers: Some(stages.to_vec()), ..run.clone() };
-        Better { gain, run, figures: Figures { time_s: figures.time_s * share, ..figures }, cause: None }
+        Better {
+            gain,
+            run,
+            figures: Figures { time_s: figures.time_s * share, ..figures },
+            cause: None,
+            saved: Vec::new(),
+        }
     };
     let tight = vec![better(Gain::Time, 0.7, &[7, 9, 8, 8]), better(Gain::Time, 0.88, &[7, 8, 9, 8])];
     let said = |list: Vec<Better>, tight: Vec<Better>| {
@@ -158,7 +164,7 @@ fn a_card_of_adapters_asks_for_what_the_list_sets() {
             assert_eq!(pressed, listed, "{id}");
             assert_eq!(pressed.seq_len, tokens);
             let figures = Figures::from(&evaluate(&way.run).unwrap().report);
-            let better = Better { gain: Gain::Adapter, run: way.run.clone(), figures, cause: None };
+            let better = Better { gain: Gain::Adapter, run: way.run.clone(), figures, cause: None, saved: Vec::new() };
             let betters = Betters { list: vec![better], done: true, ..Betters::default() };
             let searched = SearchProgressShown { done: true, betters, ..Default::default() };
             let html = suggestion(&evaluate(&failure.run).unwrap(), &searched, MemoryUnit::Gib).to_html();
@@ -196,7 +202,8 @@ fn a_batch_that_leaves_few_micro_batches_is_named_as_the_loss() {
     let other = Run { global_batch: 128, ..run.clone() };
     let figures = Figures::from(&evaluate(&other).unwrap().report);
     let cause = Cause { reason: Reason::Part(PartKind::Bubble), before: 0.3, after: 0.2, pipelines: [(8, 8), (8, 16)] };
-    let (_, cards, _) = said(&run, vec![Better { gain: Gain::Batch, run: other, figures, cause: Some(cause) }]);
+    let (_, cards, _) =
+        said(&run, vec![Better { gain: Gain::Batch, run: other, figures, cause: Some(cause), saved: Vec::new() }]);
     assert!(cards.contains("Batch 64 leaves 8 micro-batches per pipeline, 128 leaves 16: "), "{cards}");
     assert!(!cards.contains("per pipeline: bubble "), "{cards}");
 }
@@ -211,7 +218,7 @@ fn the_main_loss_is_the_cause_that_the_card_of_a_faster_layout_gives() {
     let mut named = 0;
     for part in own.report.step.parts.iter().filter(|part| part.seconds.0 > 1e-3 * own.report.step.time_s.0) {
         let cause = Cause { reason: Reason::Part(part.kind), before: 2.0, after: 1.0, pipelines: [(8, 8), (8, 8)] };
-        let better = Better { gain: Gain::Time, run: run.clone(), figures, cause: Some(cause) };
+        let better = Better { gain: Gain::Time, run: run.clone(), figures, cause: Some(cause), saved: Vec::new() };
         let betters = Betters { list: vec![better], done: true, ..Betters::default() };
         let searched = SearchProgressShown { done: true, betters, ..Default::default() };
         let words = part_words(part.kind);
@@ -237,7 +244,7 @@ fn the_line_names_the_card_that_lessens_the_main_loss() {
         let run = Run { tp, stage_layers: (gain == Gain::Split).then(|| vec![7, 9, 8, 8]), ..run.clone() };
         let reason = part.map_or(Reason::Memory(Component::Weights), Reason::Part);
         let cause = Some(Cause { reason, before: 2.0, after: 1.0, pipelines: [(8, 8), (8, 8)] });
-        Better { gain, figures: Figures::from(&own.report), run, cause }
+        Better { gain, figures: Figures::from(&own.report), run, cause, saved: Vec::new() }
     };
     let parts = [Some(PartKind::Bubble), Some(PartKind::ExposedTp), Some(PartKind::Recompute), None];
     let mut seen = [0; 3];
@@ -280,13 +287,13 @@ fn two_cards_never_have_one_title() {
     let runs: Vec<Run> = sets.iter().map(|set| with(set)).chain([own.clone()]).collect();
     for gain in [Gain::Time, Gain::Memory, Gain::Equal, Gain::Fits, Gain::Gpus, Gain::Split, Gain::Change] {
         let list: Vec<Better> =
-            runs.iter().map(|run| Better { gain, run: run.clone(), figures, cause: None }).collect();
+            runs.iter().map(|run| Better { gain, run: run.clone(), figures, cause: None, saved: Vec::new() }).collect();
         let titles = names(&list.iter().collect::<Vec<_>>(), &own);
         let words: std::collections::BTreeSet<String> = titles.iter().map(ToString::to_string).collect();
         assert_eq!(words.len(), runs.len(), "{gain:?}: {words:?}");
     }
     // Where titles differ by themselves nothing is added.
-    let alone = Better { gain: Gain::Time, run: runs[1].clone(), figures, cause: None };
+    let alone = Better { gain: Gain::Time, run: runs[1].clone(), figures, cause: None, saved: Vec::new() };
     let title = names(&[&alone], &own)[0].to_string();
     assert!(title == name(&alone, &own).to_string() && title.ends_with("layers by stage 7/8/8/9"), "{title}");
 }
@@ -300,8 +307,10 @@ fn cards_of_reinforcement_learning_are_measured_by_the_whole_step() {
     let own = evaluate(&run).unwrap();
     let figures = |run: &Run| Figures::from(&evaluate(run).unwrap().report);
     let others = [(Gain::Time, Run { tp: 1, pp: 1, ..run.clone() }), (Gain::Batch, run.clone())];
-    let list: Vec<Better> =
-        others.map(|(gain, run)| Better { gain, figures: figures(&run), run, cause: None }).into_iter().collect();
+    let list: Vec<Better> = others
+        .map(|(gain, run)| Better { gain, figures: figures(&run), run, cause: None, saved: Vec::new() })
+        .into_iter()
+        .collect();
     let update = 1.0 - list[0].figures.time_s / own.report.step.time_s;
     let betters = Betters { list: list.clone(), ..Betters::default() };
     let (whole, step) = of_whole_steps(&run, betters);
