@@ -21,7 +21,9 @@ pub use splits::{BalancedSplits, LayerSplit, balance, tower_off};
 pub use told::{is_told, least_saved, least_told, told_from, untold};
 pub use tower::{TowerTimelines, tower_timelines};
 
-use crate::report::{LayerSplits, MAX_OPS_AT_ONCE, Refusal, Report, Reported, by_rank, effort_of, evaluate};
+use crate::report::{
+    LayerSplits, MAX_OPS_AT_ONCE, Refusal, Report, Reported, SplitOrigin, by_rank, effort_of, evaluate, set_best,
+};
 use crate::run::{Run, Value};
 
 /// The report of a Run given as an object.
@@ -43,7 +45,11 @@ pub fn answer(run: &Run) -> Reported {
     let is_short = effort_of(&evaluation.scenario) <= MAX_OPS_AT_ONCE;
     let balance = if is_short { balance(&evaluation) } else { None };
     let ranks = if is_short { by_rank(&evaluation) } else { None };
-    let mut report = Report { uneven: balance.as_ref().map(LayerSplits::from), ..evaluation.report };
+    let mut warnings = evaluation.report.warnings.clone();
+    if let Some(best) = balance.as_ref().and_then(|balance| balance.of(SplitOrigin::Best)) {
+        set_best(&evaluation.scenario, &mut warnings, &best.layers);
+    }
+    let mut report = Report { uneven: balance.as_ref().map(LayerSplits::from), warnings, ..evaluation.report };
     if let Some(ranks) = ranks {
         report.step.by_rank = Some(ranks.parts);
         report.step.kernels = Some(ranks.kernels);

@@ -2,11 +2,8 @@
 //! the best there is, side by side.
 
 use crate::memory::Verdict;
-use crate::memory::methods::uneven::split as note_split;
 use crate::message::{FigureKey, Message, verbatim};
-use crate::pipeline::balance::{StageWork, optimum};
-use crate::report::passes::layer_seconds;
-use crate::report::{Evaluation, LayerSplits, Pair, SplitFigures, SplitOrigin, evaluate};
+use crate::report::{Evaluation, LayerSplits, Pair, SplitFigures, SplitOrigin, SplitSeeds, evaluate, split_seeds};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED, PublishedRun};
 use crate::sort::{sort, sort_by};
@@ -16,9 +13,6 @@ use std::sync::OnceLock;
 
 /// Share by which measured steps may be longer than computed ones before that is said.
 const FAR_OFF: f64 = 0.5;
-
-/// Share of a step up to which two are the same.
-const SAME: f64 = 1e-6;
 
 /// A split of the Run's layers, and what it gives.
 #[derive(Clone, Debug)]
@@ -79,27 +73,6 @@ impl BalancedSplits {
         same.map(|split| split.origins.push(origin)).is_some()
     }
 
-    /// Calls the fastest split the best: the optimum is that of stages alone, and where ranks have several a split that
-    /// is here for another reason may be faster. One that runs out of memory is no better than one that does not.
-    fn choose_best(&mut self) {
-        let key = |split: &LayerSplit| (split.verdict() == Verdict::Oom, split.step_s().0);
-        let order = |a: &LayerSplit, b: &LayerSplit| {
-            let ((a, x), (b, y)) = (key(a), key(b));
-            a.cmp(&b).then(x.total_cmp(&y))
-        };
-        let Some(now) = self.of(SplitOrigin::Best) else { return };
-        let Some(fastest) = self.splits.iter().min_by(|a, b| order(a, b)) else { return };
-        let (mine, theirs) = (key(now), key(fastest));
-        if mine.0 != theirs.0 || theirs.1 < mine.1 * (1.0 - SAME) {
-            let layers = fastest.layers.clone();
-            for split in &mut self.splits {
-                split.origins.retain(|origin| *origin != SplitOrigin::Best);
-            }
-            self.join(SplitOrigin::Best, &layers);
-            self.splits.retain(|split| !split.origins.is_empty());
-        }
-    }
-
     /// Adds the split of `evaluation`, or its origin where the split is there already.
     fn enter(&mut self, origin: SplitOrigin, evaluation: Option<Evaluation>) {
         let Some(evaluation) = evaluation else { return };
@@ -126,56 +99,20 @@ impl From<&BalancedSplits> for LayerSplits {
     }
 }
 
-/// The Run with other layers a stage. A measured step is one of the Run's own split: that of another is the computed
-/// one by the same factor.
-fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evaluation> {
-    let mut run = Run { stage_layers: split, measured_step_s: None, ..evaluation.scenario.run.clone() };
-    let computed = evaluate(&run).ok()?;
-    let Some(scale) = evaluation.report.step.rescaled_by else {
-        return Some(computed);
-    };
-    run.measured_step_s = Some(computed.report.step.time_s.0 * scale);
-    evaluate(&run).ok()
-}
-
 /// Balances the layers of `evaluation`; none for a single stage.
 pub fn balance(evaluation: &Evaluation) -> Option<BalancedSplits> {
     let scenario = &evaluation.scenario;
-    let stages = scenario.stage_layers.len();
-    let seconds = layer_seconds(scenario);
-    let ([first, layers @ .., last], true) = (seconds.as_slice(), stages > 1) else {
-        return None;
-    };
-    // The Run's own split is evaluated.
-    let with = |split: Option<Vec<u64>>| match split {
-        Some(split) if split == scenario.stage_layers => Some(evaluation.clone()),
-        split => with_split(evaluation, split),
-    };
-    let mut work = StageWork { layers, first: *first, last: *last, most: None };
-    let mut best = with(Some(optimum(&work, stages)?))?;
-    if best.report.memory.verdict == Verdict::Oom
-        && let Some(most) = most_layers(evaluation, &best)
-    {
-        work.most = Some(&most);
-        if let Some(within_memory) = optimum(&work, stages).and_then(|split| with(Some(split))) {
-            best = within_memory;
-        }
-    }
+    let SplitSeeds { seeds, best } = split_seeds(evaluation, evaluate)?;
     let mut balance = BalancedSplits { splits: Vec::new(), measured: measured(&scenario.run) };
     // The Run's own first: a measured step is its.
     balance.enter(SplitOrigin::Own, Some(evaluation.clone()));
-    let is_even = scenario.run.stage_layers.is_none();
-    if !(is_even && balance.join(SplitOrigin::Even, &scenario.stage_layers)) {
-        balance.enter(SplitOrigin::Even, with(None));
+    for origin in [SplitOrigin::Even, SplitOrigin::Rule] {
+        let seed = seeds.iter().find(|(own, _)| *own == origin);
+        balance.enter(origin, seed.map(|(_, seed)| seed.clone()));
     }
-    balance.enter(SplitOrigin::Best, Some(best));
-    let rule = (scenario.chunks == 1).then(|| note_split(scenario));
-    if let Some(rule) = rule
-        && !balance.join(SplitOrigin::Rule, &rule)
-    {
-        balance.enter(SplitOrigin::Rule, with(Some(rule)));
-    }
-    balance.choose_best();
+    let found = seeds.iter().map(|(_, seed)| seed).chain([evaluation]);
+    let found = found.into_iter().find(|seed| seed.scenario.stage_layers == best);
+    balance.enter(SplitOrigin::Best, found.cloned());
     for split in &mut balance.splits {
         sort(&mut split.origins);
     }
@@ -240,37 +177,14 @@ fn measured(run: &Run) -> Option<Pair> {
     Pair::of(&steps)
 }
 
-/// Layers that each stage has memory for, from two splits of one stage a rank: memory grows by as much with each layer.
-fn most_layers(a: &Evaluation, b: &Evaluation) -> Option<Vec<u64>> {
-    if a.scenario.chunks != 1 {
-        return None;
-    }
-    let capacity = a.report.memory.capacity_bytes.0;
-    let ranks = a.report.memory.per_stage.iter().zip(&b.report.memory.per_stage);
-    let layers = a.scenario.stage_layers.iter().zip(&b.scenario.stage_layers);
-    let mut slope = 0.0f64;
-    for ((one, other), (few, many)) in ranks.zip(layers) {
-        if few != many {
-            let more = (other.total.0 - one.total.0) / (*many as f64 - *few as f64);
-            slope = slope.max(more);
-        }
-    }
-    if slope <= 0.0 {
-        return None;
-    }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most the layers
-    let most = |(rank, layers): (&crate::memory::StageMemory, &u64)| {
-        let room = *layers as f64 + (capacity - rank.total.0) / slope;
-        room.clamp(0.0, a.scenario.model.layers as f64) as u64
-    };
-    let stages = &a.scenario.stage_layers;
-    Some(a.report.memory.per_stage.iter().zip(stages).map(most).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::passes::layer_seconds;
     use crate::run::{Run, Schedule};
+
+    /// Share of a step up to which two are the same.
+    const SAME: f64 = 1e-6;
 
     fn of(run: &Run) -> BalancedSplits {
         balance(&evaluate(run).unwrap()).unwrap()
@@ -399,6 +313,47 @@ mod tests {
             evaluate(&run).unwrap().report.pipeline.bubble_fraction
         };
         assert!(idle(&best.layers) < idle(&even.layers));
+    }
+
+    /// Qwen2-VL 72B on H20 with four images, where the even split of four ranks has no memory: from every split that a
+    /// run may have the same one is the best, and the warning of a long rank sets it. Of all splits over two ranks none
+    /// is faster than the one that is found.
+    #[test]
+    fn the_best_split_is_one_from_every_start() {
+        let texts = [("model", "qwen-2-vl-72b"), ("gpu", "h20-sxm-96gb"), ("gpus", "64"), ("model.vision.images", "4")];
+        let base = Run::default().with_texts(&texts).unwrap();
+        let four = Run { tp: 4, pp: 4, ..base.clone() };
+        let starts = [
+            None,
+            Some(vec![17, 21, 21, 21]),
+            Some(vec![12, 23, 23, 22]),
+            Some(vec![13, 23, 22, 22]),
+            Some(vec![19, 21, 21, 19]),
+            Some(vec![11, 23, 23, 23]),
+            Some(vec![14, 22, 22, 22]),
+            Some(vec![30, 10, 10, 30]),
+        ];
+        let best = |run: &Run| of(run).of(SplitOrigin::Best).unwrap().layers.clone();
+        let found = best(&four);
+        for split in starts {
+            assert_eq!(best(&Run { stage_layers: split.clone(), ..four.clone() }), found, "{split:?}");
+        }
+        let mut named = 0;
+        for run in [&four, &Run { pp: 8, ..four.clone() }] {
+            let evaluation = evaluate(run).unwrap();
+            let warning = evaluation.warnings().iter().find(|issue| issue.field == "stage_layers");
+            let Some(fix) = warning.and_then(|warning| warning.fix.clone()) else { continue };
+            assert_eq!(evaluate(&run.with_texts(&fix.set).unwrap()).unwrap().scenario.stage_layers, best(run));
+            named += 1;
+        }
+        assert!(named > 0);
+        let two = Run { tp: 8, pp: 2, ..base };
+        let step = |split: Vec<u64>| {
+            let report = evaluate(&Run { stage_layers: Some(split), ..two.clone() }).unwrap().report;
+            (report.memory.verdict != Verdict::Oom).then_some(report.step.time_s.0)
+        };
+        let fastest = (1..80).filter_map(|first| step(vec![first, 80 - first])).fold(f64::INFINITY, f64::min);
+        assert!(step(best(&two)).unwrap() <= fastest * (1.0 + SAME), "{:?}", best(&two));
     }
 
     /// Uneven-PP note: 28388.7 ms with 14 and 14 layers, 19607.1 ms with 10 and 18; equal layers allow 22/18 at most.

@@ -1,6 +1,7 @@
 //! Everything known about a Run.
 
 use super::Report;
+use super::best_split::with_best_split;
 use super::mend::mend;
 use super::schedule::spec;
 use crate::issue::Issue;
@@ -36,7 +37,7 @@ impl Evaluation {
     pub fn warnings(&self) -> &[Issue] {
         let mended = || {
             let built = spec(&self.scenario).ok();
-            mend(&self.scenario.run, built.as_ref(), self.report.warnings.clone())
+            mend(&self.scenario.run, built.as_ref(), with_best_split(self, self.report.warnings.clone()))
         };
         self.warnings.get_or_init(mended)
     }

@@ -15,7 +15,8 @@ pub enum SplitOrigin {
     Rule,
     /// The Run.
     Own,
-    /// The split whose longest stage is shortest, within memory where there is enough for any.
+    /// The fastest of the splits whose longest stage is shortest, within memory where there is enough for any, and of
+    /// those above.
     Best,
 }
 

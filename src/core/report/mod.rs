@@ -4,6 +4,7 @@
 //! The only place where memory, pipeline, traffic and time meet: `evaluate.rs` hands each what it needs of the others,
 //! as numbers.
 
+mod best_split;
 mod by_rank;
 mod confidence;
 mod draft;
@@ -30,6 +31,7 @@ mod variant;
 mod warnings;
 
 pub use crate::time::FOUR_OF_FIVE;
+pub(crate) use best_split::{SplitSeeds, set_best, split_seeds};
 pub use by_rank::{StepByRank, by_rank};
 pub(crate) use confidence::nudged;
 pub use draft::Timed;

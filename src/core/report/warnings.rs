@@ -200,8 +200,9 @@ fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
     })
 }
 
-/// The split of the layers whose longest stage is shortest, which the cards and the table of splits offer too; none
-/// where it is the present one, or where the search would take too long.
+/// The split of the layers whose longest stage is shortest; none where it is the present one, or where the search would
+/// take too long. The best split by its steps and its memory, which the cards and the table of splits offer, takes its
+/// place where the warning is shown (`best_split.rs`).
 fn level(scenario: &Scenario) -> Option<Vec<u64>> {
     let seconds = layer_seconds(scenario);
     let [first, layers @ .., last] = seconds.as_slice() else { return None };
