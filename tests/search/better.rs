@@ -225,6 +225,32 @@ fn a_larger_batch_names_each_part_that_it_saves() {
     assert!(html.contains("Of the time it saves per token: pipeline bubble"), "{html}");
 }
 
+/// Megatron-LM overlaps pairs of micro-batches where `--overlap-moe-expert-parallel-comm` is given: it runs without as
+/// well. Whether a run has the overlap by its schedule (Kimi K2 in NVL72 domains, where pairs lose time) or by the
+/// setting, no card is slower than its layout without, and no layout of the list is slower than the same without.
+#[test]
+fn layouts_are_tried_without_pairs_of_passes() {
+    let kimi = "v=1&model=kimi-k2&gpu=gb200&gpus=1024&tp=1&pp=8&ep=32&schedule=interleaved-overlap&virtual_stages=2&\
+        seq_len=4096&global_batch=4096&stack=megatron-2026&precision=fp8-blockwise";
+    let qwen = "v=1&model=qwen-3-30b-a3b&gpu=gb200&gpus=64&tp=1&pp=1&ep=64&zero=1&global_batch=512&stack=megatron-2026&\
+        ep_overlap=1f1b";
+    for (link, off) in [(kimi, ("schedule", "interleaved-1f1b")), (qwen, ("ep_overlap", "none"))] {
+        let run = decode(link).run;
+        let [own, without] =
+            [run.clone(), run.with_texts(&[off]).unwrap()].map(|run| report(&run).unwrap().step.time_s);
+        assert!(without < own, "{link}: the pairs lose no time");
+        let result = searched(&run);
+        hold(&run, &result.betters);
+        let fastest =
+            result.betters.list.iter().find(|better| matches!(better.gain, Gain::Time | Gain::Equal)).unwrap();
+        assert!(fastest.figures.time_s <= without, "{link}: {:?}", fastest.run);
+        for row in result.rows.iter().filter(|row| row.run.pp == 1) {
+            let alone = row.run.with_texts(&[("ep_overlap", "none")]).unwrap();
+            assert!(row.figures.time_s <= report(&alone).unwrap().step.time_s, "{link}: {:?}", row.run);
+        }
+    }
+}
+
 /// `DualPipe` asks for twice as many micro-batches as ranks: with fewer the batch is the loss, and a card says so.
 #[test]
 fn a_batch_that_leaves_no_pairs_is_a_loss() {

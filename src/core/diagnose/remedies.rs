@@ -9,7 +9,7 @@ use crate::message::Message;
 use crate::pipeline::able::can_run;
 use crate::report::{Report, plain_report};
 use crate::run::presets::Trainer;
-use crate::run::{CpComm, OneOf, Recompute, Run, Scenario, Schedule, TpOverlap};
+use crate::run::{CpComm, EpOverlap, OneOf, Recompute, Run, Scenario, Schedule, TpOverlap};
 use crate::sort::sort_by;
 use crate::t;
 use crate::time::PartKind;
@@ -164,6 +164,14 @@ fn half(key: &'static str, size: u64) -> Option<Set> {
     (size > 1 && size.is_multiple_of(2)).then(|| one(key, size / 2))
 }
 
+/// The settings of `run` without pairs of passes, which may take longer than the two passes alone.
+fn apart(run: &Run) -> Option<Set> {
+    let other = run.unpaired()?;
+    let schedule = (other.schedule != run.schedule).then(|| one("schedule", other.schedule.choice().id));
+    let overlap = (other.ep_overlap != run.ep_overlap).then(|| one("ep_overlap", EpOverlap::None.id()));
+    Some(schedule.into_iter().chain(overlap).flatten().collect())
+}
+
 /// Changes that may shorten `part`; whether they do, and fit, is tried.
 fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
     let larger_micro_batch = || one("micro_batch", run.micro_batch * 2);
@@ -226,6 +234,7 @@ fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
             let near = (run.ep > near).then(|| one("ep", near));
             beside
                 .into_iter()
+                .chain(apart(run))
                 .chain(run.overlap.ep.map(|_| one("overlap.ep", "")))
                 .chain(near)
                 .chain(half("ep", run.ep))
@@ -239,7 +248,8 @@ fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
         }
         PartKind::Launches => {
             let graphs = (!run.graphs().any()).then(|| one("cuda_graphs", true));
-            graphs.into_iter().chain([larger_micro_batch(), one("stack.compile", true)]).collect()
+            let others = apart(run).into_iter().chain([larger_micro_batch(), one("stack.compile", true)]);
+            graphs.into_iter().chain(others).collect()
         }
         PartKind::Kernels => {
             let attention = ["flash-3", "flash-4"].map(|kernel| one("stack.attention", kernel));

@@ -2,8 +2,8 @@
 
 use super::Run;
 use super::based::{Based, Preset};
-use super::choices::{AttentionKernel, CrossEntropy, EpOverlap, Graphs, Recompute, Selective, TpOverlap};
-use super::presets::{GpuFamily, STACKS, Software, Stack};
+use super::choices::{AttentionKernel, CrossEntropy, EpOverlap, Graphs, Recompute, Schedule, Selective, TpOverlap};
+use super::presets::{GpuFamily, STACKS, Software, Stack, Trainer};
 use crate::field::{Choice, MissingParts, fields, training};
 use crate::units::Seconds;
 
@@ -107,6 +107,23 @@ impl Run {
     pub(crate) fn experts_beside(&self) -> EpOverlap {
         let set = self.ep_overlap.or_else(|| self.schedule.overlaps_experts());
         set.unwrap_or_else(|| self.stack.preset_row().software.ep_overlap)
+    }
+
+    /// The Run without messages of experts beside another micro-batch, by the setting of its software that has them
+    /// there (Megatron-LM's `--overlap-moe-expert-parallel-comm`); none where that is off, or where the software has no
+    /// such setting.
+    pub(crate) fn unpaired(&self) -> Option<Self> {
+        let schedule = match self.schedule {
+            Schedule::Overlap => Schedule::OneFOneB,
+            Schedule::InterleavedOverlap => Schedule::Interleaved,
+            other if other.pairs_passes() => return None,
+            other => other,
+        };
+        // On several ranks the schedule alone says it.
+        let is_paired = schedule != self.schedule || self.pp == 1 && self.experts_beside() != EpOverlap::None;
+        let is_set = self.stack.preset_row().trainer == Trainer::Megatron;
+        let ep_overlap = self.ep_overlap.map(|_| EpOverlap::None);
+        (is_paired && is_set).then(|| Self { schedule, ep_overlap, ..self.clone() })
     }
 
     /// Parts of a step that CUDA graphs launch: by `graph_scope`, else `cuda_graphs` (all or none), else the stack.

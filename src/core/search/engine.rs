@@ -100,6 +100,13 @@ impl Search {
         self.space.also(others);
     }
 
+    /// Has layouts of one stage, whose messages of experts the run has beside another micro-batch, tried without that
+    /// too, and the faster taken; before the first step. Of pipelines the schedules are tried that have it and have it
+    /// not.
+    pub(crate) fn unpair(&mut self) {
+        self.space.unpairs = true;
+    }
+
     /// Limits the search to about `work` units; before the first step. One that has found nothing then goes on to the
     /// usual [`WORK`](super::WORK).
     pub fn allow(&mut self, work: u64) {

@@ -164,6 +164,9 @@ impl PlanRequest {
         let request = Self::with_axes(&run, axes, &pins, top)?;
         let mut request = if also { request.also(&run) } else { request };
         request.search.allow(work);
+        if !pins.contains(&"ep_overlap") {
+            request.search.unpair();
+        }
         if is_open {
             request.search.propose();
         }

@@ -66,6 +66,8 @@ pub struct Space {
     layers: u64,
     mtp_modules: u64,
     routed: bool,
+    /// Layouts of one stage whose messages of experts run beside another micro-batch are tried without that too.
+    pub(crate) unpairs: bool,
 }
 
 impl Space {

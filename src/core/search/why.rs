@@ -56,6 +56,9 @@ pub fn differences(one: &Run, other: &Run) -> Message {
             t!("without sequence parallelism")
         });
     }
+    if one.ep_overlap != other.ep_overlap {
+        list.push(t!("EP overlap {kind}", kind = Message::plain(one.experts_beside().choice().label)));
+    }
     if one.stage_layers != other.stage_layers {
         list.push(match &one.stage_layers {
             Some(layers) => stages_words(layers),
@@ -66,7 +69,7 @@ pub fn differences(one: &Run, other: &Run) -> Message {
 }
 
 /// Settings that [`differences`] says beside those of [`CHOSEN`].
-const BESIDE: [&str; 3] = ["recompute.layers", "recompute.budget", "stage_layers"];
+const BESIDE: [&str; 4] = ["recompute.layers", "recompute.budget", "stage_layers", "ep_overlap"];
 
 /// True if [`differences`] says the setting `key`.
 pub fn is_in_differences(key: &str) -> bool {

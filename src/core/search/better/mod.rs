@@ -9,7 +9,7 @@ mod unfit;
 pub use cause::{Cause, Gain, Reason};
 
 use super::engine::Search;
-use super::fastest::{fastest, serves};
+use super::fastest::{faster, fastest, serves};
 use super::known::published_layouts;
 use super::promise::{LayoutPlace, Promise};
 use super::ranking::{Figures, FoundLayout, Ranking, cost};
@@ -94,8 +94,8 @@ pub(crate) struct Improving {
 }
 
 impl Improving {
-    /// For `run`; `search` has bounded its layouts, `known` is the fastest that a search of its own found. None where
-    /// it has no report.
+    /// For `run`; `search` has bounded its layouts, `known` is the fastest that a search of its own found. Its layout
+    /// without pairs of passes is among those that are known. None where it has no report.
     pub fn new(run: &Run, search: &Search, known: Option<Rc<FoundLayout>>) -> Option<Self> {
         let space = search.space();
         let kept: Vec<Promise> = search.promises().iter().filter(|one| suits(space, one.place)).copied().collect();
@@ -106,7 +106,7 @@ impl Improving {
             report: Box::new(report),
             told_from: told_from(run),
             fastest: Ranking::new(&kept, TOP, true),
-            known,
+            known: faster(known, unpaired(run), |found| found.figures.time_s.0),
             lean: Some(kept),
             leanest: None,
             reports: 0,
@@ -345,7 +345,7 @@ impl Improving {
     fn keep_leanest(&mut self) {
         let tight = self.report.memory.overall() == Verdict::Tight;
         let fastest = self.fastest().filter(|_| tight);
-        let Some(found) = self.leanest.clone().or(fastest).map(balanced) else {
+        let Some(found) = self.leanest.clone().or(fastest).map(balanced).map(apart) else {
             return;
         };
         if self.is_new(&found) && found.figures.peak.bytes.0 < self.report.memory.peak_bytes.0 * (1.0 - LESS) {
@@ -388,8 +388,11 @@ impl Improving {
             return 1;
         };
         let run = Run { gpus, ..self.run.clone() };
-        let request = PlanRequest::able(&run, &[], 1);
-        self.fewer = request.ok().map(|request| Box::new(request.search.sure()));
+        let search = PlanRequest::able(&run, &[], 1).ok().map(|request| request.search.sure());
+        self.fewer = search.map(|mut search| {
+            search.unpair();
+            Box::new(search)
+        });
         1
     }
 
@@ -427,6 +430,21 @@ fn balanced(found: Rc<FoundLayout>) -> Rc<FoundLayout> {
         return found;
     }
     Rc::new(FoundLayout { run: run.clone(), figures, place: found.place })
+}
+
+/// `run` without pairs of passes, where it has them, its software has a setting for that and the layout serves.
+fn unpaired(run: &Run) -> Option<Rc<FoundLayout>> {
+    let run = run.unpaired().filter(|other| cost(other) <= MOST_WORK)?;
+    let figures = Figures::from(&report(&run).ok()?);
+    serves(&run, &figures.peak).then(|| Rc::new(FoundLayout { run, figures, place: LayoutPlace::new(0, 0) }))
+}
+
+/// `found` without pairs of passes, where that takes no more time and no more memory.
+fn apart(found: Rc<FoundLayout>) -> Rc<FoundLayout> {
+    let is_no_worse = |other: &Rc<FoundLayout>| {
+        other.figures.time_s <= found.figures.time_s && other.figures.peak.bytes <= found.figures.peak.bytes
+    };
+    unpaired(&found.run).filter(is_no_worse).unwrap_or(found)
 }
 
 /// True if the layout at `place` trains what the Run does: adapters and offloading change that.

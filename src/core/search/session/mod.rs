@@ -132,6 +132,7 @@ impl PlanSession {
                 self.request = request.map(|request| {
                     let mut request = if also { request.also(&self.question) } else { request };
                     request.search.allow(work);
+                    request.search.unpair();
                     request.search.propose();
                     request
                 });
