@@ -206,6 +206,16 @@ mod tests {
         asked(&format!(r#"{{"type":"shardscope:set",{what}}}"#))
     }
 
+    /// The guide for pages around a frame has every panel.
+    #[test]
+    fn the_guide_names_every_panel() {
+        let guide = include_str!("../../docs/embedding.md");
+        let row = guide.lines().find(|line| line.starts_with("| `view.embed` |")).unwrap();
+        for (panel, choice) in Embed::ALL {
+            assert!(row.contains(&format!("`{}`", choice.id)), "{panel:?}");
+        }
+    }
+
     #[test]
     fn a_frame_says_its_version_and_its_run() {
         let pong = &asked(r#"{"type":"shardscope:ping"}"#)["reply"];

@@ -478,6 +478,16 @@ mod tests {
         }
     }
 
+    /// The guide of the packages has every form and picture.
+    #[test]
+    fn the_guide_names_every_form() {
+        let guide = include_str!("../../../docs/embedding.md");
+        let of_export = guide.split("`exportRun` writes").nth(1).unwrap().split("`importText` reads").next().unwrap();
+        for id in ids() {
+            assert!(of_export.contains(&format!("`{id}`")), "{id}");
+        }
+    }
+
     #[test]
     fn every_picture_is_an_svg_that_names_its_run() {
         for (id, _) in PICTURES {
