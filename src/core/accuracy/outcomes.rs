@@ -6,14 +6,14 @@ use crate::report::Evaluation;
 use crate::run::Scenario;
 use crate::units::Bytes;
 
-/// Inputs of the rule for one pipeline rank, GiB: `φ blocks + logits + κ processes` is its total.
+/// Inputs of the rule for one pipeline rank: `φ blocks + whole + κ processes` GiB is its total.
 #[derive(Clone, Copy, Debug)]
 struct Rank {
-    /// Allocated in blocks that fragment.
+    /// GiB allocated in blocks that fragment.
     blocks: f64,
-    /// Logits at their peak.
-    logits: f64,
-    /// Process and communicators, counted.
+    /// GiB of all other tensors: logits, weights and states of fine-tuning; where nothing fragments, all of them.
+    whole: f64,
+    /// Number of processes that it counts as: its own, and one for each kind of communicator.
     processes: f64,
 }
 
@@ -22,10 +22,10 @@ impl Rank {
         let fragments: Bytes =
             rank.items.iter().filter(|item| item.lifetime == Lifetime::Fragmentation).map(|item| item.bytes).sum();
         let factor = fragmentation(scenario);
-        // Without fragmentation the blocks are part of what the rule leaves alone.
+        // Without fragmentation the blocks are part of the rest.
         let blocks = if factor > 1.0 { fragments / (factor - 1.0) } else { Bytes::default() };
-        let logits = rank.total - blocks * factor - process(scenario);
-        Self { blocks: blocks.gib(), logits: logits.gib(), processes: processes(scenario) }
+        let whole = rank.total - blocks * factor - process(scenario);
+        Self { blocks: blocks.gib(), whole: whole.gib(), processes: processes(scenario) }
     }
 }
 
@@ -65,7 +65,7 @@ impl Rule {
 
     /// Memory needed over what the driver shows.
     pub fn ratio(self, run: &Outcome) -> f64 {
-        let need = |rank: &Rank| self.fragmentation * rank.blocks + rank.logits + self.process * rank.processes;
+        let need = |rank: &Rank| self.fragmentation * rank.blocks + rank.whole + self.process * rank.processes;
         run.ranks.iter().map(need).fold(0.0, f64::max) / run.visible
     }
 
