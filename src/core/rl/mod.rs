@@ -2,11 +2,11 @@
 //! GPUs are split.
 //!
 //! Generation is counted by classes of lengths and the engine's memory for keys and values; training is our own
-//! training step on the packed responses. Together, in turn, or as a stream with a limit of staleness. A prediction is
-//! a range and a diagnosis: two splits within 40 % of each other are not told apart.
+//! training step on the packed responses. Both run in turn on the same GPUs, or apart, with a limit of staleness beside
+//! each other. A prediction is a range: two splits within 40 % of each other are not told apart.
 //!
-//! Measured against 24 steps that NeMo-RL publishes and three constants fitted to them: `tests/time/rl.rs` has the
-//! errors.
+//! Three constants are fitted to the 24 steps that NeMo-RL publishes; `tests/time/rl.rs` has their errors, and those of
+//! models that a fit left out.
 
 mod changes;
 mod engine;

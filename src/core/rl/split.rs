@@ -17,11 +17,11 @@ pub struct SplitPoint {
     pub training_s: Seconds,
 }
 
-/// Splits that are evaluated, at most: each is a report of its own.
+/// Splits that are evaluated, at most, beside the present one: each is a report of its own.
 const MOST_SPLITS: usize = 24;
 /// Steps of up to this multiple of the shortest step count as equal to it.
 const FLAT: f64 = 1.10;
-/// Splits that are looked at, at most, before those that do not divide are left out.
+/// Numbers of units that are looked at, at most, before those that do not divide are left out.
 const MOST_UNITS: usize = 1 << 12;
 
 /// Steps by which responses are older than the weights in other splits of `run`: as many as the Run has. For a
@@ -43,6 +43,7 @@ pub(super) fn split(setting: &RlSetting<'_>) -> Vec<SplitPoint> {
     let setting = &RlSetting { run: &split_run, ..setting.clone() };
     let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
     let tp = run.engine_tp();
+    // The engines grow by nodes; on fewer than four nodes by quarters of the GPUs.
     let unit = tp.max(setting.per_node.min(run.gpus / 4)).max(1);
     let all = (1..run.gpus.div_ceil(unit)).map(|units| units * unit);
     let whole =
@@ -87,7 +88,7 @@ fn shortest(list: &[SplitPoint]) -> Option<&SplitPoint> {
     list.iter().min_by(|a, b| a.step_s.0.total_cmp(&b.step_s.0))
 }
 
-/// Least and most GPUs that generate in steps within 10 % of the shortest.
+/// Least and most GPUs that generate in steps within 10 % of the shortest, of a list by GPUs.
 pub(super) fn flat(list: &[SplitPoint]) -> Option<[u64; 2]> {
     let most = shortest(list)?.step_s * FLAT;
     let mut near = list.iter().filter(|point| point.step_s <= most).map(|point| point.rollout_gpus);

@@ -121,8 +121,8 @@ pub struct RlStep {
     pub capacity_bytes: Bytes,
     /// The step at each number of GPUs that generate.
     pub split: Vec<SplitPoint>,
-    /// Steps by which responses are older than the weights in `split`: of a colocated run 1, since a split without
-    /// overlap only waits.
+    /// Steps by which responses are older than the weights in `split`: as in this run, but of a colocated one at least
+    /// 1, since a split without overlap only waits; TRL's never overlaps.
     pub split_staleness: f64,
     /// Least and most GPUs that generate within 10 % of the shortest split step.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,15 +4,15 @@ use crate::cluster::Gpu;
 use crate::run::{PhasesBy, RlParts, RolloutFormat};
 use crate::units::Seconds;
 
-/// Seconds of a step beside its phases: buffers, preparation of the batch, data. NeMo-RL pull request 1052: 4 of
-/// 66.6 s.
+/// Seconds of a step beside its phases: buffers, preparation of the batch, data. A round figure: NeMo-RL pull request
+/// 1052 prints 4 of 66.6 s.
 pub const BESIDE_PHASES: f64 = 5.0;
 /// Bytes a parameter that leave a colocated trainer's GPU and return: master weights and moments, sharded.
 const MOVED: f64 = 10.0;
 /// Share of the link to the host that the move reaches: 25 GB/s of PCIe 5. Inferred from NeMo-RL's DeepSeek-V3 steps.
 const HOST_SHARE: f64 = 0.45;
 
-/// Bytes a second of twice the parameters, by the usual path of a framework.
+/// Bytes a second at which two bytes of each parameter reach the engines, by the usual path of a framework.
 ///
 /// NeMo-RL: 20 GB/s colocated and 45 GB/s apart, inferred from its DeepSeek-V3 steps. verl: 1.9 to 8 GB/s measured
 /// (`delta_weight_sync.md`, `fully_async.md`, 1dda039b). slime: 15 GB/s measured on GLM-4.5. Others: between verl's and
@@ -28,10 +28,11 @@ pub fn usual_rate(framework: Option<PhasesBy>, is_split: bool) -> f64 {
     gigabytes * 1e9
 }
 
-/// Time until the engines have the new `parameters`, of which adapters send their own alone.
+/// Time until the engines have the new weights: `parameters` of them, with adapters the adapters' own alone.
 pub fn sync(parameters: f64, rl: &RlParts, framework: Option<PhasesBy>) -> Seconds {
     let rate = rl.sync_gb_per_s.map_or_else(|| usual_rate(framework, rl.is_split()), |rate| rate * 1e9);
     // slime quantises what it sends to fp8 engines: 100 s where 48 s are bf16's. NeMo-RL's fp8 steps are not longer.
+    // Others are taken as slime.
     let is_quantised = rl.rollout_precision.is_some_and(|format| format != RolloutFormat::Bf16);
     let quantises = is_quantised && framework != Some(PhasesBy::NemoRl) && rl.sync_gb_per_s.is_none();
     Seconds(2.0 * parameters / rate * if quantises { 2.0 } else { 1.0 })

@@ -412,7 +412,8 @@ export interface RlStep {
   tokens_per_s_per_gpu: number;
   memory: { phase: string; bytes: number }[]; capacity_bytes: number;
   split: { rollout_gpus: number; step_s: number; generation_s: number; training_s: number }[];
-  /** steps by which their responses are older than the weights; of a colocated run 1, since a split without waits */
+  /** steps by which their responses are older than the weights: as in this run, of a colocated one at least 1, since a
+   * split without overlap only waits (TRL's never overlaps) */
   split_staleness: number;
   /** least and most GPUs that generate within 10 % of the shortest split step */
   flat?: [number, number];
