@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 const AGREE: f64 = 2e-3;
 /// Components are taken at most so often.
 const ROUNDS: usize = 4;
-/// As many runs as these weigh as much as the spread of the published ones.
+/// The spread of published runs counts as much as that of this many runs; of fewer runs it is taken alone.
 const SPREAD_RUNS: f64 = 5.0;
 
 /// Multipliers of time and memory fitted to observations.
@@ -37,7 +37,7 @@ pub struct Fit {
     pub runs: usize,
 }
 
-/// Fits `observations`.
+/// Fits the multipliers to the steps and ratios of `observations`, and memory to their peaks.
 ///
 /// # Errors
 /// Every setting that cannot work in one of the runs, at `runs.N`.
@@ -93,6 +93,7 @@ impl Fit {
     }
 }
 
+/// The steps and ratios of `observations` with their components, taken at the logarithms `at` of the multipliers.
 fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<Issue>> {
     let mut measured = Vec::new();
     for (index, observation) in observations.iter().enumerate() {
@@ -156,7 +157,7 @@ fn noise(observations: &[Observation]) -> Result<f64, Vec<Issue>> {
 }
 
 /// Spread of the runs around the model that the multipliers leave: `noise`, that of published runs like them, and from
-/// five runs on the errors of each when it is left out; `apart` has for each the fit to all others.
+/// five runs on the errors of each by the fit to all others, which `apart` has.
 pub fn spread(data: &[Datum], apart: &[Posterior], noise: f64) -> f64 {
     let count = data.len() as f64;
     if count < SPREAD_RUNS {

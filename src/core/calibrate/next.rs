@@ -1,8 +1,8 @@
 //! The run to make next: the one after which the question's answers would be surest.
 //!
-//! Greedy A-optimal: of the candidates that fit on the GPUs at hand, the one that makes `Σ J V' Jᵀ` over the targets
-//! smallest, with `V' = V - (V Jᵀ)(J V)/(σ² + J V Jᵀ)`. An extreme run has an extreme error of its layout: the
-//! first run should be a typical one, and is the one on the page.
+//! Greedy A-optimal: of the candidates that fit on the GPUs at hand, the one that makes `Σ T V' Tᵀ` smallest, T the
+//! slopes of each target and `V' = V - (V Jᵀ)(J V)/(σ² + J V Jᵀ)` with J the slopes of the candidate. An extreme run
+//! has an extreme error of its layout: the first run should be a typical one, so before it candidates keep their order.
 
 use super::NOISE;
 use super::components::{Components, variance};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextRun {
     pub run: Run,
-    /// Mean standard deviation of the targets' logarithms now, and after it.
+    /// Root mean square of the standard deviations of the logarithms of the targets' steps now, and after it.
     pub sd: (f64, f64),
     /// The multiplier that it informs most.
     pub teaches: Multiplier,
@@ -65,8 +65,8 @@ fn probes(run: &Run) -> Vec<Run> {
     runs
 }
 
-/// Runs that could be made on `gpus` GPUs to learn about `question`: itself, `plan`, and small changes of it. Those
-/// that cannot run or do not fit are left out.
+/// Runs that could be made on `gpus` GPUs to learn about `question`: the layouts of its `plan`, itself, and small
+/// changes of it. Those that cannot run or do not fit are left out.
 pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
     let mut distinct: Vec<Run> = Vec::new();
     let listed = plan.iter().cloned().chain(probes(question));
@@ -106,8 +106,8 @@ fn after(covariance: &Matrix, slopes: &Vector) -> Matrix {
     })
 }
 
-/// The best of `candidates` for `targets`, best first, at most `count`; those that narrow nothing are left out. `known`
-/// tells whether there is a run already.
+/// At most `count` of `candidates`, without those that narrow the `targets` by less than 1 %: the best first where a
+/// run is `known` already, else in their order.
 pub(crate) fn next_runs(
     found: &Posterior,
     known: bool,

@@ -26,7 +26,7 @@ pub struct Suspect {
 }
 
 impl Suspect {
-    /// "recompute = full".
+    /// "Recompute = full".
     pub fn text(&self) -> Message {
         let label = field(&self.key).map_or("", |field| field.label);
         Message::joined(" = ", [Message::plain(label), verbatim(self.value.clone())])
