@@ -12,7 +12,8 @@ const FOLDER: &str = "dialect/settings";
 /// The names of settings that are read, by the field that they set.
 type Names = BTreeMap<String, BTreeSet<String>>;
 
-/// Class and field, by the letter that is kept; a setting that is read names any field of a Run.
+/// Class and field of a row, with the letter that is kept for them. Not among them is the class `read`, whose field is
+/// one of a Run.
 const LETTERS: [(&str, &str, char); 19] = [
     ("not-modelled", "memory", 'm'),
     ("not-modelled", "time", 't'),
@@ -115,8 +116,8 @@ fn read(path: &Path, called: &mut Names) -> Result<(Vec<String>, String), Box<dy
     Ok((also, rows))
 }
 
-/// The rows of a table with the numbers of their first lines, from 0: a line that begins with a blank goes on with the
-/// row above it, behind that blank, or without it behind the comma of a cell.
+/// The rows of a table with the numbers of their first lines, from 0. A line that begins with a blank continues the row
+/// above it; its blank is kept unless that row ends with the comma of a cell.
 fn rows(text: &str) -> Vec<(usize, String)> {
     let mut rows: Vec<(usize, String)> = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -44,12 +44,15 @@ fn published_settings_and_models_are_imported() {
         }
     }
     assert!(count > 40, "{count}");
+    let mut models = 0;
     for line in fs::read_to_string("tests/data/released_configs.jsonl").unwrap().lines() {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         if let Some(config) = row.get("config").filter(|config| config.get("model_type").is_some()) {
             assert_eq!(pasted(&config.to_string()), Some(PastedKind::Settings));
+            models += 1;
         }
     }
+    assert!(models > 20, "{models}");
     assert_eq!(pasted("https://example.org/#v=1&tp=4"), Some(PastedKind::Settings));
 }
 
