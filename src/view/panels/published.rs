@@ -53,7 +53,7 @@ fn off(share: f64) -> String {
     show_off(share, 0)
 }
 
-/// A panel where `run` is a published one, unchanged: its figures and ours.
+/// A panel where `run` is a published one, unchanged: each of its figures beside ours.
 pub fn beside(run: &Run) -> Node {
     let Some(known) = published(run) else {
         return Node::none();
@@ -76,13 +76,10 @@ pub fn beside(run: &Run) -> Node {
         peak = MemoryUnit::Gib.number(memory.peak_bytes),
         capacity = MemoryUnit::Gib.show(memory.capacity_bytes)
     );
-    let off = if memory.verdict == Verdict::Fits {
-        String::new()
-    } else {
-        off(memory.peak_bytes / memory.capacity_bytes - 1.0)
-    };
-    let cells = vec![text("memory"), text("it ran"), text(&verdict), text(verbatim(off))];
-    rows.push((memory.verdict != Verdict::Fits, cells));
+    let fits = memory.verdict == Verdict::Fits;
+    let over = if fits { String::new() } else { off(memory.peak_bytes / memory.capacity_bytes - 1.0) };
+    let cells = vec![text("memory"), text("it ran"), text(&verdict), text(verbatim(over))];
+    rows.push((!fits, cells));
     let title = t!("{run}: published and computed", run = known.name);
     el(
         "section",
@@ -175,14 +172,11 @@ pub fn from_scoreboard(scored: &ScoredLine, evaluation: &Evaluation) -> Node {
 
 /// A line where `run` is a published whole run, unchanged: its figures and ours.
 pub fn checked(run: &Run) -> Node {
-    let published_run =
-        published(run).filter(|published_run| WHOLE_RUNS.iter().any(|whole| whole.id == published_run.id));
-    let Some((published_run, evaluation)) =
-        published_run.zip(published_run.and_then(|published_run| evaluate(&published_run.run()).ok()))
-    else {
+    let known = published(run).filter(|known| WHOLE_RUNS.iter().any(|whole| whole.id == known.id));
+    let Some((known, evaluation)) = known.and_then(|known| Some((known, evaluate(&known.run()).ok()?))) else {
         return Node::none();
     };
-    let figures = published_run.measured.iter().filter_map(|measured| figure(*measured, &evaluation));
+    let figures = known.measured.iter().filter_map(|measured| figure(*measured, &evaluation));
     let lines = figures.map(|(name, theirs, ours, share)| {
         t!(
             "{figure} {published}, here {computed} ({off})",
@@ -193,11 +187,7 @@ pub fn checked(run: &Run) -> Node {
         )
     });
     let words = t!("Published of this run: {figures}.", figures = Message::joined("; ", lines));
-    el(
-        "p",
-        &[("class", "muted")],
-        &[text(words), text(" "), text("Source: "), cited_at(published_run.source, published_run.place)],
-    )
+    el("p", &[("class", "muted")], &[text(words), text(" "), text("Source: "), cited_at(known.source, known.place)])
 }
 
 /// Relative error from which on a row says what its source leaves open.
