@@ -75,12 +75,13 @@ const MAX_RANKS: usize = 8;
 const FAINTS: [f64; 4] = [1.0, 0.6, 0.36, 0.22];
 /// Paper between blocks, pixels.
 const GAP: f64 = 1.0;
+/// Paper below a pipeline, pixels.
+const BELOW: f64 = 8.0;
 
 /// Pipelines below each other on one axis, and below them the micro-batches that rank 0 of each holds.
 pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     let end = drawn.iter().map(|(_, one)| one.stats.makespan_s).fold(0.0, f64::max);
-    let rows = |one: &Pipeline| one.timeline.ranks.len().min(MAX_RANKS);
-    let foot: f64 = drawn.iter().map(|(_, one)| WORDS + ROW * rows(one) as f64 + 8.0).sum();
+    let foot: f64 = drawn.iter().map(|(_, one)| strip_height(one)).sum();
     let mut drawing = Drawing::new(foot + AXIS + WORDS + CURVE);
     let mut top = 0.0;
     for (words, one) in drawn {
@@ -92,7 +93,7 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
         );
         drawing.heading(top + 10.0, figures);
         strip(&mut drawing, one, end, top + WORDS);
-        top += WORDS + ROW * rows(one) as f64 + 8.0;
+        top += strip_height(one);
     }
     drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
     for tick in ticks(0.0, end, 6) {
@@ -114,12 +115,25 @@ pub(super) fn scrubbed(picture: Node) -> Node {
     el("div", &[("class", "scrubbed")], &[picture, el("div", &[("class", "curtain"), ("aria-hidden", "true")], &[])])
 }
 
+/// Every how many-th rank is drawn, and the rows that these are.
+fn stride_and_rows(one: &Pipeline) -> (usize, usize) {
+    let ranks = one.timeline.ranks.len();
+    let stride = ranks.div_ceil(MAX_RANKS).max(1);
+    (stride, ranks.div_ceil(stride))
+}
+
+/// Height of a pipeline with its words and the paper below it, pixels.
+fn strip_height(one: &Pipeline) -> f64 {
+    WORDS + ROW * stride_and_rows(one).1 as f64 + BELOW
+}
+
+/// The rows of a pipeline from `top` on, on an axis that ends at `end`.
 fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
     let ranks = &one.timeline.ranks;
-    let stride = ranks.len().div_ceil(MAX_RANKS);
+    let (stride, rows) = stride_and_rows(one);
     let tall = ROW - 3.0;
     let y = |row: usize| top + row as f64 * ROW;
-    for row in 0..ranks.len().div_ceil(stride) {
+    for row in 0..rows {
         drawing.name(y(row) + tall / 2.0, t!("rank {rank}", rank = row * stride));
         drawing.hatch(Box { x: 0.0, width: one.stats.makespan_s / end, y: y(row), height: tall });
     }
@@ -164,7 +178,7 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
     }
 }
 
-/// Activations of rank 0 over time, in stage-micro-batches; the last pipeline's is solid.
+/// Activations of rank 0 over time, in stage-micro-batches; the last pipeline's in colour.
 fn curves(drawing: &mut Drawing, all: &[&Pipeline], end: f64, top: f64) {
     let most = all.iter().map(|one| one.held()).fold(1.0, f64::max);
     let y = |held: f64| top + (CURVE - 8.0) * (1.0 - held / most);

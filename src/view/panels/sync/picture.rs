@@ -12,10 +12,10 @@ use shardscope_core::report::sync::GradientSync;
 
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 32;
-/// Height of the time axis.
+/// Height of the time axis, pixels.
 const AXIS: f64 = 22.0;
 
-/// The end of the step: each rank's ops, its wire under them.
+/// The picture of `found`, from shortly before the first gradients can leave.
 pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
     let timeline = evaluation.timeline();
     let makespan = timeline.makespan();
@@ -65,6 +65,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
     drawing
 }
 
+/// Draws a bucket at height `y`: what hides behind the pipeline pale, what is exposed after it full.
 fn draw_bucket(drawing: &mut Drawing, bucket: &Bucket, makespan: f64, y: f64, height: f64, x: impl Fn(f64) -> f64) {
     let time = Seconds(bucket.end - bucket.start);
     let message = t!(
@@ -75,14 +76,14 @@ fn draw_bucket(drawing: &mut Drawing, bucket: &Bucket, makespan: f64, y: f64, he
         start = show_seconds(Seconds(bucket.start)),
         end = show_seconds(Seconds(bucket.end))
     );
-    let mut part = |from: f64, to: f64, opacity: f64| {
+    let mut fill = |from: f64, to: f64, opacity: f64| {
         if to > from {
             let place = Box { x: x(from), width: x(to) - x(from), y, height };
             drawing.fill(place, Ink::Exposed, opacity, &message);
         }
     };
-    part(bucket.start, bucket.end.min(makespan), 0.45);
-    part(bucket.start.max(makespan), bucket.end, 1.0);
+    fill(bucket.start, bucket.end.min(makespan), 0.45);
+    fill(bucket.start.max(makespan), bucket.end, 1.0);
     // The name stands on the longer part, where it fits.
     let hidden = (bucket.start, bucket.end.min(makespan).max(bucket.start));
     let visible = (bucket.start.max(makespan), bucket.end);
