@@ -55,13 +55,16 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
     }
     let data: Vec<Datum> = measured.iter().map(Measured::datum).collect();
     let apart = leave_one_out(&data);
-    let spread = spread(&data, &apart, noise(observations)?);
+    // A kind of work that was measured by itself is no step, and says nothing of how far steps lie from the model.
+    let steps = (0..data.len()).filter(|at| measured[*at].is_step);
+    let (steps, without): (Vec<Datum>, Vec<Posterior>) = steps.map(|at| (data[at], apart[at].clone())).unzip();
+    let spread = spread(&steps, &without, noise(observations)?);
     Ok(Fit {
         standings: standings(observations, &measured, &found, &apart)?,
         lessons: lessons(&measured, &found),
         spread,
         memory: MemoryFit::of(observations)?,
-        steps: measured.iter().filter(|one| one.is_step).count(),
+        steps: steps.len(),
         runs: observations.len(),
         posterior: found,
     })
@@ -169,4 +172,27 @@ pub fn spread(data: &[Datum], apart: &[Posterior], noise: f64) -> f64 {
         (off * off - variance).max(0.0)
     });
     ((SPREAD_RUNS * noise * noise + errors.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::Multiplier;
+
+    /// Benchmarks say what a kind of work takes, not how far steps lie from the model: one step with four of them is
+    /// one run, whose range is that of published runs.
+    #[test]
+    fn benchmarks_make_no_range_of_steps_narrower_or_wider() {
+        let run = Run::default();
+        let seconds = evaluate(&run).unwrap().report.step.time_s.0;
+        let kinds = [Multiplier::Gemm, Multiplier::Elementwise, Multiplier::NodeLinks, Multiplier::Network];
+        let mut observation = Observation::step("", run, seconds);
+        let alone = fit(&[observation.clone()]).unwrap();
+        observation.ratios = kinds.map(|kind| (kind, 1.5)).to_vec();
+        let beside = fit(&[observation]).unwrap();
+        assert_eq!((alone.steps, beside.steps), (1, 1));
+        assert_eq!(alone.spread.to_bits(), NOISE.to_bits());
+        assert_eq!(beside.spread.to_bits(), NOISE.to_bits());
+    }
 }
