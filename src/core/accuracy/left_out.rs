@@ -2,8 +2,8 @@
 //! them, and only then are they predicted.
 //!
 //! Fits are those of `fitting.rs`. `tests/time/left_out/` holds the constants and the effects of the code to this
-//! protocol. It is in sample of what the recipes of rows say, and of publishers: what the page
-//! says of runs that nobody here has seen comes from `origin.rs`.
+//! protocol. It knows of a run what its recipe's file says, and may know others of its publisher: what the page says of
+//! runs that nobody here has seen comes from `origin.rs`.
 
 use super::fitting::{Constants, FittedRow};
 use super::{Evidence, Measurement};
@@ -18,8 +18,8 @@ use std::collections::BTreeSet;
 const NUDGE: f64 = 1.05;
 /// Rounds of a fit.
 const ROUNDS: usize = 12;
-/// Share reached by products in training over alone, before any published run was seen, with the width of its
-/// logarithm: SimuMax's shapes against its steps.
+/// Rate of products in training over that of products alone, as it was taken before any published run was seen, with
+/// the width of its logarithm: SimuMax's shapes against its steps.
 const REACHED: (f64, f64) = (0.92, 0.05);
 
 /// A published step time.
@@ -101,7 +101,7 @@ fn dense_slopes(row: &Evidence, scenario: &Scenario, predicted: f64, constants: 
 /// Slopes of a row with routed experts, or of one that is `tuned`: their constants of [`PRIORS`].
 pub(super) fn fitted_slopes(scenario: &Scenario, tuned: bool, constants: &mut Constants) -> Vec<(usize, f64)> {
     let overlaps = scenario.software.ep_overlap != EpOverlap::None;
-    let blackwell = scenario.gpu.fp4.0 > scenario.gpu.fp8.0;
+    let blackwell = scenario.gpu.computes_in_fp4();
     let acts = |constant| match constant {
         Constant::ProductsHopper => !blackwell,
         Constant::ProductsBlackwell => blackwell,
@@ -202,8 +202,8 @@ impl LeftOutTable {
         self.constants.fit(&rows, vec![0.0; self.constants.names.len()], ROUNDS)
     }
 
-    /// Moves of the logarithm of each row's step, with the rows of one kind left out that `parts` names with it: for
-    /// each row, those that agree with it in any of its names.
+    /// Moves of the logarithm of each row's step by a fit to the rows of its kind that differ from it in all names that
+    /// `parts` gives: what agrees with a row in one of them is left out.
     pub fn left_out(&self, parts: &[Key]) -> Vec<f64> {
         let names = |row: &LeftOutRow| parts.iter().map(|part| part(row)).collect::<Vec<String>>();
         let mut moved = vec![0.0; self.rows.len()];

@@ -230,7 +230,7 @@ impl Rates {
             launch: gap(graphs.any()) * fitted,
             casts: recipe.map_or(0.0, |recipe| recipe.read / 2.0),
             launch_expert: gap(graphs.hold(GraphPart::Moe)) * fitted,
-            grouped: grouped_rate(scenario),
+            grouped: grouped_time(scenario),
             tile_end: tile_end(scenario, computes),
             host: software.host,
             host_ring: HOST_PER_RING_STEP.value * (share(graphs.hold(GraphPart::Attention)) * fitted),
@@ -239,8 +239,8 @@ impl Rates {
     }
 }
 
-/// Rate of grouped products over the grouped rate, by the generation of the GPU.
-fn grouped_rate(scenario: &Scenario) -> f64 {
+/// Time of grouped products over that at the grouped rate, by the generation of the GPU.
+fn grouped_time(scenario: &Scenario) -> f64 {
     // The fits are to runs of NVIDIA's GPUs and libraries. MI300X and MI325X take Hopper's: no benchmark was found.
     if scenario.run.gpu.family() == Some(GpuFamily::Mi350) {
         return GROUPED_ON_MI350.value;
