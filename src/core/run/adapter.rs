@@ -121,7 +121,7 @@ fields! {
         modules_to_save: Option<Vec<Saved>> => training("Trained whole").advanced(),
         /// adapters are sharded as the base is; off: every rank has all of them
         sharded: Option<bool> => training("Sharded adapters").advanced(),
-        /// prepare_model_for_kbit_training: layers' inputs wait in fp32
+        /// layers' inputs wait in fp32, as PEFT's prepare_model_for_kbit_training makes them
         upcast: Option<bool> => training("fp32 residual").advanced(),
     }
 }
@@ -129,13 +129,14 @@ fields! {
 /// Rank where none is said. Source: PEFT `LoraConfig.r`, LLaMA-Factory `lora_rank`, torchtune.
 const RANK: u64 = 8;
 
+/// Adapters with all that is unset resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
     pub method: AdapterMethod,
     pub rank: u64,
     /// The linears with an adapter.
     pub targets: Vec<Target>,
-    /// Bytes of an adapter's parameter.
+    /// Bytes of a parameter of an adapter: weight, gradient and moments.
     pub bytes: Precision,
     /// Format of the base, where it is quantised.
     pub base: Option<BaseFormat>,
@@ -164,7 +165,7 @@ impl AdapterParts {
         self.base_format().is_some_and(|base| !base.is_read_by(format))
     }
 
-    /// Resolves them under `software` with a base of `precision`; none without a method.
+    /// The adapters under `software`, beside a base of `precision`; none without a method.
     pub fn resolve(&self, software: &Software, precision: Precision) -> Option<Adapter> {
         let method = self.method?;
         let every = || Target::ALL.iter().map(|(target, _)| *target).collect();
@@ -190,15 +191,16 @@ impl AdapterParts {
 /// Weights, gradients and moments of an adapter: `4 + 4 + 8` as PEFT casts them, `2 + 2 + 4` in pure bf16, and what the
 /// precision says in Megatron's buffers.
 fn adapter_bytes(dtype: Option<AdapterType>, software: &Software, precision: Precision) -> Precision {
-    let pure = |bytes: f64| Precision {
+    // No master weight: what is computed with is what is updated.
+    let alone = |bytes: f64| Precision {
         computes: precision.computes,
         ..Precision::new(Format::Bf16, [bytes, bytes, 0.0, 0.0, bytes, bytes])
     };
     match dtype {
         None if software.flat_buffers => Precision { recipe: None, ..precision },
-        None if software.trains_bf16 => pure(2.0),
-        Some(AdapterType::Bf16) => pure(2.0),
-        None | Some(AdapterType::Fp32) => pure(4.0),
+        None if software.trains_bf16 => alone(2.0),
+        Some(AdapterType::Bf16) => alone(2.0),
+        None | Some(AdapterType::Fp32) => alone(4.0),
     }
 }
 

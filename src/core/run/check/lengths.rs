@@ -13,6 +13,8 @@ const SIGMA: f64 = 1.0;
 const HISTOGRAM: &str = "1k:22,2k:15,4k:29,8k:28";
 
 impl Check<'_> {
+    /// A distribution with all that it needs, a packed sequence that holds its longest sample, and the sizes of dynamic
+    /// context parallelism.
     pub fn lengths(&mut self, layout: &Layout) {
         let (run, parts) = (self.run, &self.run.lengths);
         let Some(shape) = parts.base else {
@@ -34,11 +36,11 @@ impl Check<'_> {
         }
         match shape {
             LengthShape::LogNormal if parts.median.is_none() => {
-                let message = t!("a log-normal distribution has a median");
+                let message = t!("a log-normal distribution needs its median");
                 self.refuse("lengths.median", message, (run.seq_len / 8).max(1));
             }
             LengthShape::LogNormal if parts.sigma.is_none() => {
-                self.refuse("lengths.sigma", t!("a log-normal distribution has a spread"), SIGMA);
+                self.refuse("lengths.sigma", t!("a log-normal distribution needs its spread"), SIGMA);
             }
             LengthShape::Constant | LengthShape::LogNormal => {}
             LengthShape::Histogram => self.histogram(),
@@ -70,10 +72,11 @@ impl Check<'_> {
         }
     }
 
+    /// Ranges whose edges rise and whose last fits the sequence.
     fn histogram(&mut self) {
         let run = self.run;
         let Some(values) = &run.lengths.values else {
-            self.refuse("lengths.values", t!("a histogram has ranges with their shares"), HISTOGRAM);
+            self.refuse("lengths.values", t!("a histogram needs ranges with their shares"), HISTOGRAM);
             return;
         };
         let ranges = &values.0;
@@ -90,13 +93,14 @@ impl Check<'_> {
                 edge = *edge,
                 seq_len = run.seq_len
             );
-            let whole = run.cp.saturating_mul(run.tp).max(1);
-            let fitting = edge.div_ceil(whole).saturating_mul(whole);
+            let ranks = run.cp.saturating_mul(run.tp).max(1);
+            let fitting = edge.div_ceil(ranks).saturating_mul(ranks);
             self.issues.push(Issue::error("lengths.values", message).with_fix("seq_len", fitting));
         }
     }
 
-    /// Source of the refusals: Megatron-LM d98e8a6, `megatron/training/arguments.py`, `--hybrid-context-parallel`.
+    /// What does not go with dynamic context parallelism. Source: Megatron-LM d98e8a6,
+    /// `megatron/training/arguments.py`, `--hybrid-context-parallel`.
     fn dynamic_context(&mut self, layout: &Layout) {
         let run = self.run;
         if run.pp > 1 {
