@@ -1,7 +1,7 @@
 //! Memory fitted to runs: an overhead in GiB and reserved over allocated, nothing else.
 //!
-//! Allocated memory is met to one or two per cent; an allocated peak that is off by more means another layout than the
-//! one stated, and is never fitted away. Prior: 0 ± 1.5 GiB, and the shipped ratio with 5 %.
+//! Allocated memory is met to one or two per cent; an allocated peak that is off by more than 5 % means another layout
+//! than the one stated, and is never fitted away. Prior: 0 ± 1.5 GiB, and the shipped ratio with 5 %.
 
 use super::components::fullest;
 use super::observation::{MemoryKind, Observation, named};
