@@ -128,9 +128,12 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
             floor = show_seconds(Seconds(floor))
         )
     });
-    let words = Message::joined(" ", std::iter::once(rings).chain(bound).chain(left));
-    let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words.clone());
-    el("figure", &[("class", "chart")], &[picture, caption(words)])
+    // A low frame has room for the key alone.
+    let proof = Message::joined(" ", bound.into_iter().chain(left));
+    let words = Message::joined(" ", [rings.clone(), proof.clone()].into_iter().filter(|part| !part.is_empty()));
+    let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words);
+    let proof = if proof.is_empty() { Node::none() } else { leaf("p", "muted", proof) };
+    el("figure", &[("class", "chart")], &[picture, caption(rings), proof])
 }
 
 /// Names of the schedules with figures that no certificate covers.
