@@ -42,7 +42,7 @@ pub use hypotheses::{
 };
 pub use lanes::{LaneKind, LaneSpan, MeasuredLanes, TraceLanes, seen};
 pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, SizeReading, out_of_memory};
-pub use of_steps::{of_numbered_series, of_series, printed_rate, utilisation_by};
+pub use of_steps::{of_numbered_series, of_series, of_steps_beside, printed_rate, utilisation_by};
 pub use of_traces::{of_traces, of_traces_beside, of_two_traces, of_workers, without_profiler};
 pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
 pub use ranks::{CallTable, RankWaits, SeveralRanks, several};

@@ -14,7 +14,7 @@ use crate::model::{CountedBy, earlier_megatron};
 use crate::run::{OneOf, Run, Scenario};
 use crate::t;
 use crate::time::ComputePeak;
-use crate::units::{fixed, show_percent, significant};
+use crate::units::{Seconds, fixed, show_percent, show_seconds, significant};
 
 /// The ends of the range of the prediction.
 fn ends(expected: &ExpectedStep) -> [Message; 2] {
@@ -59,15 +59,37 @@ pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis 
     of_numbered_series(seconds, &[], typical, run, &[])
 }
 
-/// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
-/// `numbers` are those that the log gives its steps; `stated` are settings of `run` that files state, which are no
-/// cause.
+/// [`of_steps_beside`] of a log alone.
 pub fn of_numbered_series(
     seconds: &[f64],
     numbers: &[u64],
     typical: Option<f64>,
     run: &Run,
     stated: &[String],
+) -> Diagnosis {
+    of_steps_beside(seconds, numbers, typical, run, stated, None)
+}
+
+/// True if [`beside_range`] says of both steps the same, but for how far they are from the prediction.
+fn are_alike(one: f64, other: f64, expected: &ExpectedStep) -> bool {
+    let beyond = |seconds: f64| {
+        let over = (seconds > expected.high).then(|| show_seconds(Seconds(seconds - expected.high)));
+        (over, seconds < expected.low)
+    };
+    beyond(one) == beyond(other)
+}
+
+/// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
+/// `numbers` are those that the log gives its steps; `stated` are settings of `run` that files state, which are no
+/// cause. `traced` is the step of a trace beside it, of which its range is said before: of one that is alike it is not
+/// said again.
+pub fn of_steps_beside(
+    seconds: &[f64],
+    numbers: &[u64],
+    typical: Option<f64>,
+    run: &Run,
+    stated: &[String],
+    traced: Option<f64>,
 ) -> Diagnosis {
     let mut series = StepSeries::of(seconds).map(|series| series.numbered(numbers));
     // All figures of a log are those of one step, which its reader calls measured.
@@ -91,7 +113,12 @@ pub fn of_numbered_series(
                 (Some(expected.time), Some(expected.low), Some(expected.high));
             let (comparison, beside) = beside_range(median, &expected);
             diagnosis.comparison = comparison;
-            diagnosis.verdict = t!("A step takes {measured}: {beside}", measured, beside);
+            diagnosis.verdict = if traced.is_some_and(|traced| are_alike(traced, median, &expected)) {
+                let off = off(median, &expected);
+                t!("A step takes {measured}, {off} against the prediction: the same is said of it.", measured, off)
+            } else {
+                t!("A step takes {measured}: {beside}", measured, beside)
+            };
             // What a longer step than the measured one is made of is no loss of it.
             if diagnosis.comparison != Comparison::Shorter {
                 diagnosis.remedies = remedies(run);

@@ -546,7 +546,8 @@ fn compared_with(
             diagnose::without_profiler(&mut found, step.seconds);
         }
         if let Some(reading) = reading {
-            let log = of_log(reading, used, hints.first().copied(), &known_of(reading, stated));
+            let traced = (found.step && used == run).then_some(found.window_ns as f64 * 1e-9);
+            let log = of_log(reading, used, hints.first().copied(), &known_of(reading, stated), traced);
             tell_log(&mut found, log, used != run);
         }
         found
@@ -561,7 +562,7 @@ fn compared_with(
         found
     } else if let Some(reading) = reading {
         let hints = hints.first().copied();
-        let mut found = of_log(reading, used, hints, &known_of(reading, stated));
+        let mut found = of_log(reading, used, hints, &known_of(reading, stated), None);
         let rate = hints.and_then(|hints| hints.stated().tflops).zip(reading.step);
         if let Some((tflops, step)) = rate.filter(|_| reading.stated.is_some() && stated.is_none()) {
             diagnose::contradict(&mut found, tflops, step.seconds, used);
@@ -752,8 +753,9 @@ fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run, by: Option<Coun
     }
 }
 
-/// Times of a log's steps, and the peaks that it tells. `known` are settings of `own` that files state.
-fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, known: &[String]) -> Diagnosis {
+/// Times of a log's steps, and the peaks that it tells. `known` are settings of `own` that files state, `traced` is the
+/// step of a trace beside the log.
+fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, known: &[String], traced: Option<f64>) -> Diagnosis {
     let seconds: Vec<f64> = if reading.series.is_empty() {
         reading.step.iter().map(|step| step.seconds).collect()
     } else {
@@ -765,7 +767,7 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, known: &[Strin
         Diagnosis::empty(Comparison::SumsOnly, words)
     } else {
         let typical = reading.step.as_ref().map(|step| step.seconds);
-        diagnose::of_numbered_series(&seconds, &reading.numbers, typical, own, known)
+        diagnose::of_steps_beside(&seconds, &reading.numbers, typical, own, known, traced)
     };
     if let Some(hints) = hints {
         add_hints(&mut found, hints, own, reading.counted_by);

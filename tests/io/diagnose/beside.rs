@@ -173,6 +173,27 @@ fn causes_and_what_is_not_explained_are_the_difference() {
     assert!(sums > 50 && small > 20, "{sums} {small}");
 }
 
+/// What a step's place in the range means is said once of two steps that are alike, with the figures of both; a step of
+/// the log that is twice as long has a sentence of its own.
+#[test]
+fn two_steps_that_are_alike_have_one_sentence_of_their_range() {
+    let run = run_with(&[("gpus", "8"), ("tp", "1"), ("pp", "1"), ("global_batch", "256")]);
+    let step = report(&run).unwrap().step;
+    let trace = made_trace(&run, MadeDelays::default()).unwrap();
+    let window = trace.median_window().unwrap().0.length() as f64 * 1e-9;
+    assert!(step.low_s.0 < window && window < step.high_s.0, "{window}");
+    let trace = Ok(EvidenceFile::Trace(Box::new(trace), Vec::new()));
+    let said = |seconds: f64| {
+        let log = read(log_of(seconds, 20000.0).as_bytes(), &run);
+        diagnose(&[&trace, &log], &run).unwrap().verdict.to_string()
+    };
+    let alike = said(window);
+    assert_eq!(alike.matches("is no evidence of a fault").count(), 1, "{alike}");
+    assert_eq!(alike.matches("against the prediction").count(), 2, "{alike}");
+    let longer = said(2.0 * step.high_s.0);
+    assert!(longer.contains("is no evidence of a fault") && longer.contains("outside its range"), "{longer}");
+}
+
 const SCRIPT: &str = "torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py --tensor-model-parallel-size 4 \
     --pipeline-model-parallel-size 4 --num-layers 40 --hidden-size 5120 --ffn-hidden-size 13824 --num-attention-heads 40 \
     --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 128 --swiglu \
