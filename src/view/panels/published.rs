@@ -95,7 +95,7 @@ pub fn beside(run: &Run) -> Node {
                 &[
                     text("Source: "),
                     cited_at(known.source, known.place),
-                    text(t!(". Not printed, and taken: {assumed}.", assumed = known.assumed)),
+                    text(t!(". Not printed, and taken: {assumed}.", assumed = known.assumed_words())),
                 ],
             ),
         ],
@@ -205,7 +205,7 @@ fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>
         let first = at == 0;
         // A figure that is far off is not left without what may be why.
         let open = if share.abs() > FAR && !known.assumed.is_empty() {
-            let taken = t!("Not printed, and taken: {assumed}.", assumed = known.assumed);
+            let taken = t!("Not printed, and taken: {assumed}.", assumed = known.assumed_words());
             let parts = [leaf("summary", "", "what is open"), leaf("small", "wrap", taken)];
             el("details", &[("class", "open-points")], &parts).keyed(known.id)
         } else {
@@ -321,10 +321,10 @@ mod tests {
             let evaluation = evaluate(&known.run()).unwrap();
             let is_fp8 = evaluation.scenario.run.resolved().stack.parts.attention == Some(AttentionKernel::Fp8);
             in_fp8 += usize::from(is_fp8);
-            assert!(!(is_fp8 && known.assumed.contains("attention in bf16")), "{}", known.id);
+            assert!(!(is_fp8 && known.assumed.contains(&"attention in bf16")), "{}", known.id);
             let says = |key: &str| known.settings.iter().any(|settings| settings.contains(key));
-            assert_eq!(known.assumed.contains("attention in bf16"), !says("stack.attention="), "{}", known.id);
-            assert_eq!(known.assumed.contains("nothing recomputed"), !says("recompute"), "{}", known.id);
+            assert_eq!(known.assumed.contains(&"attention in bf16"), !says("stack.attention="), "{}", known.id);
+            assert_eq!(known.assumed.contains(&"nothing recomputed"), !says("recompute"), "{}", known.id);
         }
         assert!(in_fp8 > 10, "{in_fp8}");
     }

@@ -3,6 +3,7 @@
 //! Settings that a source does not print follow its software; `assumed` lists them.
 
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::run::Run;
 use crate::source::{
     BIGSCIENCE, DEEPSEEK_V3, EPOCH, FUJII_2024, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, METASEQ, NARAYANAN_2021, Source,
@@ -63,10 +64,14 @@ pub struct PublishedRun {
     pub settings: &'static [&'static str],
     pub measured: &'static [Measured],
     /// Settings that the source leaves open, with the values that are taken.
-    pub assumed: &'static str,
+    pub assumed: &'static [&'static str],
 }
 
 impl PublishedRun {
+    /// What the source leaves open, in words; empty where it leaves nothing.
+    pub fn assumed_words(&self) -> Message {
+        Message::joined("; ", self.assumed.iter().copied().map(Message::from))
+    }
     pub fn run(&self) -> Run {
         read(self.settings).0
     }
@@ -126,7 +131,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
         place: "table 4",
         settings: &[LLAMA_3_PHASES, "gpus=8192&seq_len=8192&global_batch=2048"],
         measured: &[Measured::Tflops(430.0), Measured::Mfu(0.43)],
-        assumed: LLAMA_OPEN,
+        assumed: &[LLAMA_OPEN],
     },
     PublishedRun {
         id: "llama-3-405b-16k-gpus",
@@ -135,7 +140,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
         place: "table 4",
         settings: &[LLAMA_3_PHASES, "gpus=16384&seq_len=8192&global_batch=2048"],
         measured: &[Measured::Tflops(400.0), Measured::Mfu(0.41)],
-        assumed: LLAMA_OPEN,
+        assumed: &[LLAMA_OPEN],
     },
     PublishedRun {
         id: "llama-3-405b-long",
@@ -144,7 +149,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
         place: "table 4",
         settings: &[LLAMA_3_PHASES, "gpus=16384&cp=16&seq_len=131072&global_batch=128&attention_flops=full"],
         measured: &[Measured::Tflops(380.0), Measured::Mfu(0.38)],
-        assumed: "as at 8192 tokens; attention counted over the full square",
+        assumed: &["as at 8192 tokens; attention counted over the full square"],
     },
     PublishedRun {
         id: "deepseek-v3",
@@ -157,9 +162,11 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 recompute.modules=norm,moe_act,mla_up&fp8_activations=true&stack=deepseek-v3",
         ],
         measured: &[Measured::Tokens(1543.2), Measured::GpuHours(2_664_000.0)],
-        assumed: "micro-batches of one sequence; the all-to-all may hide behind all linears; gradients are kept once, \
+        assumed: &[
+            "micro-batches of one sequence; the all-to-all may hide behind all linears; gradients are kept once, \
             in fp32 (section 3.3.3); without the multi-token-prediction module; tokens a second from 180 K GPU-hours \
             a trillion tokens",
+        ],
     },
     PublishedRun {
         id: "gpt-3-175b-korthikanti",
@@ -173,7 +180,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 overlap.dp=0.8&overlap.tp=0.3",
         ],
         measured: &[Measured::Step(13.75), Measured::Mfu(0.514), Measured::Hfu(0.528)],
-        assumed: GPT_OPEN,
+        assumed: &[GPT_OPEN],
     },
     PublishedRun {
         id: "gpt-3-175b-full-recompute",
@@ -187,7 +194,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 attention_flops=full&overlap.dp=0.8&overlap.tp=0.3",
         ],
         measured: &[Measured::Step(18.13)],
-        assumed: GPT_OPEN,
+        assumed: &[GPT_OPEN],
     },
     PublishedRun {
         id: "megatron-530b",
@@ -201,7 +208,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 overlap.dp=0.8&overlap.tp=0.3",
         ],
         measured: &[Measured::Step(37.83), Measured::Mfu(0.56), Measured::Hfu(0.57)],
-        assumed: GPT_OPEN,
+        assumed: &[GPT_OPEN],
     },
     PublishedRun {
         id: "megatron-1t",
@@ -214,7 +221,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 global_batch=512&recompute=selective&attention_flops=full&overlap.dp=0.8&overlap.tp=0.3",
         ],
         measured: &[Measured::Step(71.49), Measured::Mfu(0.563), Measured::Hfu(0.57)],
-        assumed: GPT_OPEN,
+        assumed: &[GPT_OPEN],
     },
     PublishedRun {
         id: "megatron-1t-3072",
@@ -227,7 +234,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 sequence_parallel=false&global_batch=3072&recompute=full&attention_flops=full",
         ],
         measured: &[Measured::HardwareTflops(163.0), Measured::Hfu(0.52)],
-        assumed: "fp32 gradients; nothing overlaps, as in Megatron-LM of 2021",
+        assumed: &["fp32 gradients; nothing overlaps, as in Megatron-LM of 2021"],
     },
     PublishedRun {
         id: "fujii-8b-a100",
@@ -239,7 +246,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 global_batch=1024&loader_ns=2.75",
         ],
         measured: &[Measured::Step(37.58)],
-        assumed: FUJII_OPEN,
+        assumed: &[FUJII_OPEN],
     },
     PublishedRun {
         id: "fujii-8b-h100",
@@ -251,7 +258,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
                 cp=2&global_batch=1024&loader_ns=3",
         ],
         measured: &[Measured::Step(15.70)],
-        assumed: FUJII_OPEN,
+        assumed: &[FUJII_OPEN],
     },
     PublishedRun {
         id: "qwen2-vl-even",
@@ -260,7 +267,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
         place: "table of steps",
         settings: &[QWEN_2_VL, "stage_layers=14,14"],
         measured: &[Measured::Step(28.3887)],
-        assumed: VISION_OPEN,
+        assumed: &[VISION_OPEN],
     },
     PublishedRun {
         id: "qwen2-vl-uneven",
@@ -269,7 +276,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
         place: "table of steps",
         settings: &[QWEN_2_VL, "stage_layers=10,18"],
         measured: &[Measured::Step(19.6071)],
-        assumed: VISION_OPEN,
+        assumed: &[VISION_OPEN],
     },
 ];
 
@@ -286,8 +293,8 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
             Measured::Days(2142.0 / 24.0),
             Measured::Interruptions(419.0, 54.0),
         ],
-        assumed: "the run at 8192 tokens throughout, vetted nodes (the class holds this row), automatic restarts; \
-            30.84 M GPU-hours on 16 384 GPUs are 78 days, the 89 of the table hold more than this job",
+        assumed: &["the run at 8192 tokens throughout, vetted nodes (the class holds this row), automatic restarts; \
+            30.84 M GPU-hours on 16 384 GPUs are 78 days, the 89 of the table hold more than this job"],
     },
     PublishedRun {
         id: "whole-bloom",
@@ -304,9 +311,11 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
                 batch_ramp=192,16,9765625",
         ],
         measured: &[Measured::Step(105.5), Measured::Days(2808.0 / 24.0), Measured::Productive(0.93)],
-        assumed: "nodes of an unknown class, a person is called; 93 % are those of 12 April to 4 July 2022, after the \
+        assumed: &[
+            "nodes of an unknown class, a person is called; 93 % are those of 12 April to 4 July 2022, after the \
             ramp; rotary positions in place of ALiBi; links of Jean Zay as its model card has them: four 100 Gb/s \
             cards and four of twelve NVLinks",
+        ],
     },
     PublishedRun {
         id: "whole-opt-175b",
@@ -323,12 +332,14 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
             "tokens_total=300e9&failures=shared&operation=manual",
         ],
         measured: &[Measured::HardwareTflops(147.0), Measured::Days(56.0), Measured::HoursToInterrupt(7.5)],
-        assumed: "one micro-batch of 8 sequences a step, as the launcher divides 2 M tokens (992 GPUs and 4 hosts of \
+        assumed: &[
+            "one micro-batch of 8 sequences a step, as the launcher divides 2 M tokens (992 GPUs and 4 hosts of \
             reserve are the 1,024 of the chronicles); layers of Megatron-LM under FSDP, whose messages overlap as \
             FSDP's do; weights are gathered again for the backward pass, where the launcher that was released keeps \
             them (a second a step less here; for that it shares the kept inputs of layers among tensor-parallel ranks, \
             which cannot be set); a person is called; the class of shared nodes holds this row; the 56 days also \
             hold rollbacks, holidays and a cluster that was deleted",
+        ],
     },
     PublishedRun {
         id: "whole-falcon-40b",
@@ -342,9 +353,9 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
                 global_batch=1152&stack=megatron-2024&tokens_total=1e12&batch_ramp=96,96,48828125",
         ],
         measured: &[Measured::Days(1440.0 / 24.0)],
-        assumed: "TP 8, PP 4, DP 12, a batch of 1152 and a ramp over 100 B tokens as its model card has them; the \
+        assumed: &["TP 8, PP 4, DP 12, a batch of 1152 and a ramp over 100 B tokens as its model card has them; the \
             ramp's start of 96, micro-batches of one sequence, nothing recomputed; 50 Gb/s of network a GPU; nodes of \
-            an unknown class",
+            an unknown class"],
     },
     PublishedRun {
         id: "whole-llama-2-70b",
@@ -357,8 +368,10 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
                 stack=megatron-2024&tokens_total=2e12&failures=shared",
         ],
         measured: &[Measured::JobHours(1_720_320.0)],
-        assumed: "number of GPUs, layout and software, nothing recomputed; a batch of 4 M tokens as printed; Meta's \
+        assumed: &[
+            "number of GPUs, layout and software, nothing recomputed; a batch of 4 M tokens as printed; Meta's \
             research cluster, whose nodes are shared",
+        ],
     },
     PublishedRun {
         id: "whole-tinyllama",
@@ -371,9 +384,9 @@ pub static WHOLE_RUNS: &[PublishedRun] = &[
                 precision=fsdp-mixed&fused_swiglu=true&stack=hf-fused&tokens_total=3e12",
         ],
         measured: &[Measured::Days(2160.0 / 24.0), Measured::Tokens(24_000.0)],
-        assumed: "its own loop under Lightning, taken for Hugging Face's with the same fused kernels: FSDP that \
+        assumed: &["its own loop under Lightning, taken for Hugging Face's with the same fused kernels: FSDP that \
             shards all, bf16-mixed, gradients summed whole over the eight micro-batches; nodes of an unknown class; \
-            the 90 days are its 24 K tokens a second without a loss",
+            the 90 days are its 24 K tokens a second without a loss"],
     },
 ];
 
