@@ -178,6 +178,20 @@ test('two schedules in one embed, in four clicks', async () => {
 });
 
 test('dollars for 8B on 15 T tokens, in three clicks at most', async () => {
+test('the cheapest of three kinds of GPUs for 7B on 300 B tokens, in three clicks', async () => {
+  const { page, clicks, problems } = await start('');
+  const search = page.getByPlaceholder(/70B on 8 H100/);
+  await type(page, search, 'cheapest way to train 7B on 300 B tokens');
+  await search.press('Enter');
+  await type(page, page.getByRole('textbox', { name: 'several at once' }), 'H100 2.5, A100 1.5, H200 3.2');
+  await page.keyboard.press('Enter');
+  await eventually(() => fragment(page), (now) => now.includes('prices.h200-sxm-141gb=3.2'));
+  const said = () => page.locator('.kinds .lead').innerText();
+  await matches(said, /Of 3 kinds with a price.* is the cheapest for 300 B tokens/);
+  assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+  assert.deepEqual(problems, []);
+});
+
   const { page, clicks } = await start('');
   await type(page, input(page, 'tokens_total'), '15T');
   await eventually(() => figures(page), (text) => /\$1\.0M/.test(text));

@@ -5,7 +5,9 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::rl::predict;
+use shardscope_core::run::presets::GPUS;
 use shardscope_core::run::registry::field;
+use shardscope_core::search::kinds::places;
 use shardscope_core::units::{count_to, group};
 use shardscope_core::whole_run::{WholeRunFigure, figures, setting};
 
@@ -329,6 +331,33 @@ pub fn read_price(typed: &str) -> (Option<String>, String) {
     (is_sign.then(|| sign.to_owned()), number)
 }
 
+/// `run` with the prices that `typed` names by kind, "H100 2.5, A100 $1.50". A comma before a digit is one of a number.
+///
+/// # Errors
+/// A part names no GPU, or no price of it.
+pub fn with_prices(run: &Run, typed: &str) -> Result<Run, Message> {
+    let mut parts: Vec<String> = Vec::new();
+    for part in typed.split([';', '\n']).flat_map(|some| some.split_inclusive(',')) {
+        let begins = part.trim_start().starts_with(char::is_alphabetic);
+        match parts.last_mut() {
+            Some(last) if !begins => last.push_str(part),
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    let mut priced = run.clone();
+    for part in parts.iter().map(|part| part.trim().trim_end_matches(',')).filter(|part| !part.is_empty()) {
+        let no_price = || t!("“{part}” names no GPU with a price: H100 2.5, A100 1.5", part = part.to_owned());
+        let (name, price) = part.rsplit_once([' ', ':', '=', '$', '€']).ok_or_else(no_price)?;
+        let name = name.trim_end_matches([' ', ':', '=']);
+        // Of several kinds of a name it is the one that is compared.
+        let compared = places(run).into_iter().filter_map(|place| GPUS.get(place));
+        let preset = compared.chain(GPUS).find(|preset| preset.is_called(name)).ok_or_else(no_price)?;
+        let price: f64 = read_price(price).1.parse().map_err(|_| no_price())?;
+        priced = priced.with_price(preset.choice.id, Some(price)).ok_or_else(no_price)?;
+    }
+    Ok(priced)
+}
+
 /// Letters of a currency.
 const LONGEST_CURRENCY: usize = 4;
 
@@ -342,6 +371,30 @@ pub fn sign(run: &Run) -> String {
 mod tests {
     use super::*;
     use shardscope_core::report::report;
+
+    /// H100 and A100 are those of 80 GB on SXM, as makers sell them by the node of eight; the price of a kind that is
+    /// not named stays.
+    #[test]
+    fn prices_of_several_kinds_are_read_from_one_line() {
+        let run = Run::default().with_price("mi300x", Some(2.0)).unwrap();
+        for typed in [
+            "H100 2.5, A100 1.5, H200 3.2",
+            "h100: $2.50; A100 80 GB $1.50; H200 = 3,2",
+            "H100 2,50,A100 1.5\nH200 €3.20,",
+        ] {
+            let priced = with_prices(&run, typed).unwrap();
+            let price = |id: &str| priced.price(id);
+            assert_eq!(price("h100-sxm-80gb"), Some(2.5), "{typed}");
+            assert_eq!(price("a100-sxm-80gb"), Some(1.5), "{typed}");
+            assert_eq!((price("h200-sxm-141gb"), price("mi300x")), (Some(3.2), Some(2.0)), "{typed}");
+        }
+        assert_eq!(with_prices(&run, " "), Ok(run.clone()));
+        for (wrong, part) in [("H100", "“H100”"), ("H100 2.5, abacus 3", "“abacus 3”"), ("A100 -1", "“A100 -1”")]
+        {
+            let said = with_prices(&run, wrong).unwrap_err().to_string();
+            assert!(said.contains(part), "{said}");
+        }
+    }
 
     /// 10¹² tokens at T tokens a second: 1e12/T/3600 hours on each of 64 GPUs, and a price is per GPU-hour.
     #[test]

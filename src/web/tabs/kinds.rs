@@ -1,12 +1,13 @@
 //! Kinds of GPUs for the budget, compared while the tab of the costs is open; their prices are typed beside the table.
 
+use crate::core::message::Message;
 use crate::core::run::Run;
 use crate::core::run::length::RunLength;
 use crate::core::run::presets::GPUS;
 use crate::core::search::kinds::{KindRow, places};
 use crate::core::t;
 use crate::view::node::markup::Node;
-use crate::view::panels::budget::{read_price, show_price, sign};
+use crate::view::panels::budget::{read_price, show_price, sign, with_prices};
 use crate::view::panels::kinds::kinds;
 use crate::view::views::PanelsTab;
 use crate::web::browser::html::{effect, flag, text, view_of};
@@ -93,6 +94,22 @@ pub(crate) fn comparison(state: State) -> AnyView {
         // The list has lost this kind, and would show the one after it as if that were chosen.
         event_target::<web_sys::HtmlSelectElement>(&event).set_value("");
     };
+    let wrong = RwSignal::new(None::<Message>);
+    let all = move |event: web_sys::Event| match state
+        .run
+        .with_untracked(|run| with_prices(run, &event_target_value(&event)))
+    {
+        Ok(run) => {
+            wrong.set(None);
+            // Each price stands in its own field.
+            event_target::<web_sys::HtmlInputElement>(&event).set_value("");
+            if state.run.with_untracked(|now| *now != run) {
+                state.run.set(run);
+            }
+        }
+        Err(words) => wrong.set(Some(words)),
+    };
+    let message = text(move || wrong.get().map(translated).unwrap_or_default());
     view! {
         <section class="kinds" aria-labelledby="kinds-title">
             <div class="panel-head">
@@ -106,6 +123,18 @@ pub(crate) fn comparison(state: State) -> AnyView {
             <div class="kind-prices" role="group" aria-label=say("Price of a GPU-hour")>
                 <span class="muted">{say("Price of a GPU-hour")}</span>
                 {prices}
+                <label>
+                    {say("several at once")} " "
+                    <input
+                        type="text"
+                        class="several"
+                        autocomplete="off"
+                        placeholder="H100 2.5, A100 1.5"
+                        aria-invalid=text(move || wrong.with(Option::is_some).to_string())
+                        on:change=all
+                    />
+                </label>
+                <span class="issue error" role="status">{message}</span>
             </div>
             <div class="stale-able" class:stale=flag(is_stale) use:patched=rows></div>
         </section>

@@ -110,19 +110,24 @@ pub fn gpu(id: &str) -> Option<&'static GpuPreset> {
 
 /// The first preset, in the order of the page, that people call `name`: "H800", "RTX 4090", "4090", "B200".
 pub fn gpu_called(name: &str) -> Option<&'static GpuPreset> {
-    let plain = |text: &str| -> String {
-        text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-    };
-    let name = plain(name);
-    // A size of memory alone is no card's name.
-    if name.is_empty() || name.ends_with("gb") && !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        return None;
-    }
-    GPUS.iter().find(|preset| {
-        let words: Vec<String> = preset.choice.id.split('-').map(plain).collect();
+    GPUS.iter().find(|preset| preset.is_called(name))
+}
+
+impl GpuPreset {
+    /// True if `name` is its label or a part of its id, whatever the signs between its letters and digits.
+    pub fn is_called(&self, name: &str) -> bool {
+        let plain = |text: &str| -> String {
+            text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+        };
+        let name = plain(name);
+        // A size of memory alone is no card's name.
+        if name.is_empty() || name.ends_with("gb") && !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return false;
+        }
+        let words: Vec<String> = self.choice.id.split('-').map(plain).collect();
         let mut runs = (0..words.len()).flat_map(|from| (from + 1..=words.len()).map(move |to| (from, to)));
-        plain(preset.choice.label) == name || runs.any(|(from, to)| words[from..to].concat() == name)
-    })
+        plain(self.choice.label) == name || runs.any(|(from, to)| words[from..to].concat() == name)
+    }
 }
 
 /// Ids of the presets of `families`, in the order of the page.
