@@ -41,6 +41,18 @@ one_of! {
     }
 }
 
+/// The tab of a Run whose schedule was chosen, and whether the schedule led to it: one that runs passes in pairs is chosen
+/// for what hides in a pair, which Overlap draws. A tab that a person opened stays, and one that a schedule led to goes
+/// with it. `tab` is the open one where it is not the first, `led` whether a schedule led to it.
+pub fn led_by_schedule(tab: Option<PanelsTab>, led: bool, pairs: bool) -> (Option<PanelsTab>, bool) {
+    let led = led && tab == Some(PanelsTab::Overlap);
+    match (tab, pairs) {
+        (None, true) => (Some(PanelsTab::Overlap), true),
+        (Some(_), false) if led => (None, false),
+        _ => (tab, led),
+    }
+}
+
 const fn row(view: View, id: &'static str, label: &'static str) -> (View, Choice) {
     (view, Choice { id, label })
 }
@@ -149,5 +161,22 @@ mod tests {
         for view in View::offered() {
             assert_eq!(View::from_id(view.id()), Some(view), "a view needs a row");
         }
+    }
+
+    /// DualPipe (DeepSeek-V3, 3.2.1) runs a forward with a backward pass so that the messages of each hide behind the
+    /// other: choosing it shows them. 1F1B pairs none.
+    #[test]
+    fn a_schedule_of_pairs_leads_to_overlap_and_a_tab_that_a_person_opened_stays() {
+        let overlap = Some(PanelsTab::Overlap);
+        assert_eq!(led_by_schedule(None, false, true), (overlap, true));
+        assert_eq!(led_by_schedule(overlap, true, true), (overlap, true));
+        assert_eq!(led_by_schedule(overlap, true, false), (None, false));
+        assert_eq!(led_by_schedule(None, false, false), (None, false));
+        for tab in [overlap, Some(PanelsTab::Costs)] {
+            assert_eq!(led_by_schedule(tab, false, true), (tab, false));
+            assert_eq!(led_by_schedule(tab, false, false), (tab, false));
+        }
+        // Another tab was opened after the schedule led to this one.
+        assert_eq!(led_by_schedule(Some(PanelsTab::Costs), true, false), (Some(PanelsTab::Costs), false));
     }
 }

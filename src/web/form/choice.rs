@@ -51,7 +51,11 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
         let AfterChoice { run, notice } =
             state.run.with_untracked(|before| choose(before, field, &value, origin, follows));
         state.told.set(notice.map(|notice| (run.clone(), notice)));
+        let pairs = run.schedule.pairs_passes();
         state.run.set(run);
+        if field.key == "schedule" {
+            state.view.follow_schedule(pairs);
+        }
     };
     let option = move |option: Choice| {
         let Choice { id, .. } = option;

@@ -9,7 +9,7 @@ use crate::view::gallery::GalleryLook;
 use crate::view::look;
 use crate::view::palette::Theme;
 use crate::view::view_state::ViewState;
-use crate::view::views::{Embed, PanelsTab, View};
+use crate::view::views::{Embed, PanelsTab, View, led_by_schedule};
 use crate::web::browser;
 use leptos::prelude::*;
 
@@ -69,6 +69,8 @@ pub(crate) struct Viewed {
     pub unit: RwSignal<MemoryUnit>,
     /// Variants of panels.
     pub chosen: RwSignal<PanelChoices>,
+    /// The tab that is open is one that the schedule led to.
+    led: StoredValue<bool>,
 }
 
 /// A part of the state to follow.
@@ -104,6 +106,7 @@ impl Viewed {
             language: RwSignal::new(browser::stored("language")),
             unit: RwSignal::new(MemoryUnit::Gib),
             chosen: RwSignal::new(PanelChoices::default()),
+            led: StoredValue::new(false),
         }
     }
 
@@ -129,6 +132,13 @@ impl Viewed {
         if self.state.with_untracked(|now| *now != state) {
             self.state.set(state);
         }
+    }
+
+    /// The tab that a chosen schedule leads to.
+    pub fn follow_schedule(self, pairs: bool) {
+        let (tab, led) = led_by_schedule(self.now().tab, self.led.get_value(), pairs);
+        self.led.set_value(led);
+        self.change(|state| state.tab = tab);
     }
 
     /// Selects a GPU.
