@@ -31,8 +31,6 @@ const ROW_PITCH: f64 = 24.0;
 const MIN_CELL: f64 = 2.6;
 /// Width below which the cells of a row are put on several lines.
 const FULL_CELL: f64 = 6.0;
-/// Largest width of a cell that is a block of GPUs.
-const WIDE_CELL: f64 = 120.0;
 /// Height of the opened node below such cells.
 const OPENED: f64 = 52.0;
 
@@ -171,7 +169,7 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64, frame: Option<f64>) -> Scene {
     let merged = grid.columns.div_ceil(most);
     let row_cells = grid.columns.div_ceil(merged);
     let per_line = row_cells.div_ceil(lines);
-    let pitch = (room / per_line as f64).min(WIDE_CELL);
+    let pitch = room / per_line as f64;
     let height = match frame {
         Some(frame) => ((frame - HEAD - OPENED) / (rows * lines) as f64).clamp(3.0, 22.0),
         None => (360.0 / (rows * lines) as f64).clamp(7.0, 22.0),
@@ -263,6 +261,27 @@ mod tests {
         let scene = Scene::of(mesh(&set), 1064.0);
         let right = scene.cells.iter().map(|cell| cell.at.right()).fold(0.0, f64::max);
         assert!(right > 0.97 * 1064.0 && right <= 1064.0, "{right}");
+    }
+
+    /// 2,048 GPUs and more in any layout of the page take the whole width, however few replicas stand side by side: 405B
+    /// in 64 stages has four of them on 2,048 GPUs.
+    #[test]
+    fn many_gpus_take_the_whole_width() {
+        let mut seen = 0;
+        for gpus in ["2048", "4096", "16384"] {
+            for (tp, pp) in [("8", "64"), ("8", "32"), ("8", "16"), ("4", "8"), ("2", "4"), ("1", "1")] {
+                let set =
+                    [("model", "llama-3.1-405b"), ("gpus", gpus), ("tp", tp), ("pp", pp), ("global_batch", "16384")];
+                let mesh = mesh(&set);
+                for width in [600.0, 1064.0] {
+                    let scene = Scene::of(mesh, width);
+                    let right = scene.cells.iter().map(|cell| cell.at.right()).fold(0.0, f64::max);
+                    assert!(right > 0.97 * width && right <= width, "{gpus} {tp} {pp} {width}: {right}");
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(seen, 36);
     }
 
     /// In a frame of 600 by 400 pixels, of which 300 are the picture's, all of it is seen in its own size: nothing is
