@@ -416,8 +416,13 @@ test('the element shows the schedules that are ticked, with the key of their col
   assert.deepEqual(problems, []);
 });
 
-for (const panel of ['whole', 'cluster', 'schedules&view.ticked=1f1b,zb-h1,dualpipe,zb-v']) {
-  test(`a frame of 600 x 400 holds ${panel.split('&')[0]}`, async () => {
+const OF_405B = 'model=llama-3.1-405b&pp=64&tp=8&gpus=2048';
+const FRAMED = [
+  'whole', 'cluster', 'schedules', 'schedules&view.ticked=1f1b,zb-h1,dualpipe,zb-v',
+  `schedules&view.ticked=1f1b,gpipe,zb-v,zb-h1&${OF_405B}`,
+];
+for (const panel of FRAMED) {
+  test(`a frame of 600 x 400 holds ${panel}`, async () => {
     const { page } = await site.open(`#v=1&view.embed=${panel}`, EMBED);
     await page.locator('.embed-foot').waitFor();
     await settled(page);

@@ -127,6 +127,35 @@ test('no words of a lesson are smaller than eleven pixels on a phone', async () 
   }
 });
 
+test('no word of the page is smaller than eleven pixels on a phone', async () => {
+  const views = [
+    'tp=4&b.tp=2&view.embed=compare', 'tokens_total=15e12&view.embed=strip', 'tp=4&cp=2&view.tab=overlap',
+    'tokens_total=15e12&view.open=whole',
+  ];
+  for (const width of [320, 390, 470]) for (const view of views) {
+    const { page } = await site.open(`#v=1&${view}`, { viewport: { width, height: 844 } });
+    await settled(page);
+    const wrong = await page.evaluate(() => [...document.querySelectorAll('body *')].filter((one) => {
+      const { left, right, height } = one.getBoundingClientRect();
+      const words = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+      if (!words || height === 0 || !one.checkVisibility({ checkVisibilityCSS: true })) return false;
+      const cut = one.matches('svg text') && !one.closest('.scroll-x') && (left < 0 || right > innerWidth);
+      return cut || parseFloat(getComputedStyle(one).fontSize) < 11;
+    }).map((one) => one.textContent));
+    assert.deepEqual(wrong, [], `${view} at ${width}`);
+  }
+});
+
+test('the tables of models and of kinds of GPUs are whole on a laptop', async () => {
+  for (const view of ['tokens_total=15e12&view.open=whole&view.search=models', 'tokens_total=3e11&view.tab=costs']) {
+    const { page } = await site.open(`#v=1&${view}`, { viewport: { width: 1440, height: 900 } });
+    const region = page.locator(':is(.whole-inverse, .kinds) .scroll-x').first();
+    await region.locator('tr').nth(3).waitFor();
+    const [inside, room] = await region.evaluate((one) => [one.scrollWidth, one.clientWidth]);
+    assert.ok(inside <= room, `${inside} of ${room}: ${view}`);
+  }
+});
+
 test('no embed is widened', async () => {
   for (const link of Object.values(LINKS)) {
     for (const panel of EMBEDS) {

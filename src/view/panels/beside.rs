@@ -343,7 +343,7 @@ fn picture(drawn: &MicrobatchWaits) -> Drawing {
             DrawnPass::Pair if drawn.paired < SMALLEST_PRINTED => t!("{pass}, with more micro-batches", pass = words),
             _ => words,
         };
-        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
+        drawing.heading(top + 10.0, words);
         let lanes = [top + WORDS, top + WORDS + LANE];
         for (y, name) in lanes.into_iter().zip(["compute", "wire"]) {
             drawing.name(y + LANE / 2.0 - 1.0, name);

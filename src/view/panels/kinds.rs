@@ -277,7 +277,7 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
             None => text(verbatim("–")),
         })
         .column("days", |line| figure(line, "budget.days", significant(line.days(), 3)))
-        .column("layout", |line| layout_of(line.found))
+        .column("layout", |line| leaf("span", "wrap", layout_of(line.found)))
         .column("as cheap as yours below", |line| match (cost_of_own, yours) {
             (_, Some(yours)) if yours.id == line.id => text(verbatim("–")),
             (Some(cost), _) => {

@@ -174,6 +174,7 @@ fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_b
     let title = t!("Takes this model in this layout; all else stays");
     let take = el("button", &[("class", "link")], &[text(name)]).title(title).on(Action::Take(run));
     let layout = [text(line(&trained.run, trained.dp)), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
+    let layout = el("span", &[("class", "wrap")], &layout);
     let peak = MemoryUnit::Gib.show(trained.peak);
     [
         take,
@@ -182,7 +183,7 @@ fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_b
         text(verbatim(show_count(trained.parameters))),
         text(verbatim(peak)),
         tokens_bar,
-        Node::from_iter(layout),
+        layout,
     ]
 }
 

@@ -50,7 +50,7 @@ fn distribution(mean: f64, spares: u64, enough: &Message) -> Node {
         }
     }
     drawing.line((0.0, HEIGHT), (1.0, HEIGHT), Ink::Line, 1.0);
-    let axis = t!("nodes under repair at once; the height: share of the time");
+    let axis = t!("nodes under repair at once; height: share of time");
     drawing.words((0.5, HEIGHT + 26.0), Anchor::Middle, Ink::Muted, axis);
     el(
         "div",
