@@ -103,13 +103,18 @@ impl Dealing {
         groups.map(of).collect()
     }
 
+    /// Steps that are drawn.
+    pub fn steps(&self) -> usize {
+        let of_a_step = self.drawn() * self.microbatches;
+        (MOST_PICKED / of_a_step.max(1)).clamp(STEPS.0, STEPS.1)
+    }
+
     /// The replica that a typical step waits for, where `pick` draws its micro-batches from `work`.
     pub fn slowest(&self, work: &[f64], mut pick: impl FnMut(usize) -> usize) -> Slowest {
         if work.is_empty() || self.microbatches == 0 {
             return Slowest::default();
         }
-        let of_a_step = self.drawn() * self.microbatches;
-        let steps = (MOST_PICKED / of_a_step.max(1)).clamp(STEPS.0, STEPS.1);
+        let steps = self.steps();
         let mut found: Vec<(f64, Vec<f64>)> = Vec::with_capacity(steps);
         let mut imbalance = 0.0;
         for _ in 0..steps {

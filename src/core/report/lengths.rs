@@ -186,37 +186,20 @@ pub struct DealtStep {
     pub starts: Vec<Vec<f64>>,
     /// Time until the last replica ends.
     pub end: f64,
+    /// Steps that are drawn, of which this is one.
+    pub of: usize,
 }
 
 impl DealtStep {
-    /// Share of the replicas' time in which they wait for another.
-    pub fn idle(&self) -> f64 {
-        let work: f64 = self.replicas.iter().flatten().sum();
-        1.0 - work / (self.end * self.replicas.len().max(1) as f64)
-    }
-}
-
-/// The first drawn step of `evaluation`, its micro-batches dealt as they arrive and longest first; none where all
-/// samples are alike. At most `most` replicas are dealt: as in a step of that number of replicas.
-pub fn dealt_steps(evaluation: &Evaluation, most: usize) -> Option<[DealtStep; 2]> {
-    let scenario = &evaluation.scenario;
-    let pool = scenario.samples.as_ref()?;
-    let squared = evaluation.report.lengths.as_ref()?.attention_share;
-    let work = pool.work(scenario.usual_tokens(), squared);
-    Some([None, Some(Deal::Sorted)].map(|deal| {
-        let whole = dealing(scenario, deal);
-        let replicas = whole.replicas.min(most.max(1));
-        let dealing = Dealing { replicas, together: whole.together.min(replicas), ..whole };
-        let mut random = Congruence::new(SEED);
-        let step = dealing.step(&work, |count| random.index(count));
-        let replicas: Vec<Vec<f64>> =
-            step.iter().map(|replica| replica.iter().map(|pack| work[*pack]).collect()).collect();
+    /// A step whose `replicas` wait for each other in every micro-batch in groups of `together`.
+    fn new(replicas: Vec<Vec<f64>>, dealing: &Dealing, of: usize) -> Self {
+        let together = dealing.together.max(1);
         let mut starts: Vec<Vec<f64>> = vec![Vec::new(); replicas.len()];
         let mut end = 0.0_f64;
-        for (group, starts) in replicas.chunks(dealing.together).zip(starts.chunks_mut(dealing.together)) {
+        for (group, starts) in replicas.chunks(together).zip(starts.chunks_mut(together)) {
             let mut clocks = vec![0.0_f64; group.len()];
             for place in 0..dealing.microbatches {
-                if dealing.together > 1 {
+                if together > 1 {
                     let latest = clocks.iter().copied().fold(0.0, f64::max);
                     clocks.fill(latest);
                 }
@@ -227,8 +210,58 @@ pub fn dealt_steps(evaluation: &Evaluation, most: usize) -> Option<[DealtStep; 2
             }
             end = clocks.into_iter().fold(end, f64::max);
         }
-        DealtStep { replicas, starts, end }
-    }))
+        Self { replicas, starts, end, of }
+    }
+
+    /// Share of the replicas' time in which they wait for another.
+    pub fn idle(&self) -> f64 {
+        1.0 - 1.0 / self.imbalance()
+    }
+
+    /// Work of the replica that the step waits for, over the mean.
+    pub fn imbalance(&self) -> f64 {
+        let work: f64 = self.replicas.iter().flatten().sum();
+        self.end * self.replicas.len().max(1) as f64 / work.max(f64::MIN_POSITIVE)
+    }
+
+    /// The replica that the step waits for.
+    pub fn slowest(&self) -> usize {
+        let ends = self
+            .replicas
+            .iter()
+            .zip(&self.starts)
+            .map(|(works, starts)| works.last().copied().unwrap_or(0.0) + starts.last().copied().unwrap_or(0.0));
+        ends.enumerate().fold((0, 0.0), |most, (at, end)| if end > most.1 { (at, end) } else { most }).0
+    }
+}
+
+/// One of the drawn steps of `evaluation`, its micro-batches dealt as they arrive and longest first: the one whose
+/// imbalances are nearest to those of the report, which are the mean. None where all samples are alike.
+pub fn dealt_steps(evaluation: &Evaluation) -> Option<[DealtStep; 2]> {
+    let scenario = &evaluation.scenario;
+    let pool = scenario.samples.as_ref()?;
+    let report = evaluation.report.lengths.as_ref()?;
+    let means = [report.imbalance_arrival, report.imbalance_sorted];
+    let work = pool.work(scenario.usual_tokens(), report.attention_share);
+    let dealings = [None, Some(Deal::Sorted)].map(|deal| dealing(scenario, deal));
+    // Both ways pick the same micro-batches.
+    let mut random = [(); 2].map(|()| Congruence::new(SEED));
+    let count = dealings[0].steps();
+    let mut found: Option<(f64, [DealtStep; 2])> = None;
+    for _ in 0..count {
+        let mut at = 0;
+        let steps = dealings.map(|dealing| {
+            let step = dealing.step(&work, |below| random[at].index(below));
+            at += 1;
+            let works = step.iter().map(|replica| replica.iter().map(|pack| work[*pack]).collect());
+            DealtStep::new(works.collect(), &dealing, count)
+        });
+        let away: f64 = steps.iter().zip(means).map(|(step, mean)| (step.imbalance() - mean).abs()).sum();
+        if found.as_ref().is_none_or(|(least, _)| away < *least) {
+            found = Some((away, steps));
+        }
+    }
+    found.map(|(_, steps)| steps)
 }
 
 /// Tokens of a full micro-batch, for words.

@@ -9,7 +9,7 @@ use shardscope_core::report::lengths::{DealtStep, LengthsReport, dealt_steps};
 use shardscope_core::run::{Deal, SamplePool};
 use shardscope_core::units::thousands;
 
-/// Replicas that are drawn.
+/// Replicas that are drawn, the slowest among them.
 const ROWS: usize = 16;
 /// Height of a replica's row, of the words above a step, and of the gap below it, pixels.
 const ROW: f64 = 12.0;
@@ -191,27 +191,59 @@ fn histogram(pool: &SamplePool, found: &LengthsReport, rank_tokens: Option<f64>)
 
 /// The first drawn step as samples arrive and dealt longest first.
 fn dealt(evaluation: &Evaluation) -> Node {
-    let Some(steps) = dealt_steps(evaluation, ROWS) else { return Node::none() };
+    let Some(steps) = dealt_steps(evaluation) else { return Node::none() };
     if steps[0].replicas.len() < 2 {
         return muted("One replica waits for no other.");
     }
-    figure(
+    let picture = figure(
         "replicas",
         "One step: a row a data-parallel replica, a box a micro-batch, hatched while it waits for the others",
         replicas(&steps).inline("Micro-batches of one step by replica, before and after balancing"),
-    )
+    );
+    Node::from_iter([picture, muted(of_drawn(evaluation, &steps))])
+}
+
+/// What the step of a picture is among those that are drawn, whose mean the report has.
+pub(crate) fn of_drawn(evaluation: &Evaluation, steps: &[DealtStep; 2]) -> Message {
+    let replicas = steps[0].replicas.len();
+    let [mean_arrival, mean_sorted] = evaluation
+        .report
+        .lengths
+        .as_ref()
+        .map_or([1.0; 2], |lengths| [lengths.imbalance_arrival, lengths.imbalance_sorted]);
+    let mean = t!(
+        "The picture is the most usual of {count} drawn steps, whose slowest replicas take {arrival} and {sorted} \
+            times the mean, on average.",
+        count = steps[0].of,
+        arrival = significant(mean_arrival, 3),
+        sorted = significant(mean_sorted, 3)
+    );
+    let some = (replicas > ROWS).then(|| t!("It has {shown} of {replicas} replicas.", shown = ROWS, replicas));
+    Message::joined(" ", std::iter::once(mean).chain(some))
+}
+
+/// The replicas of `step` that are drawn: the first ones and the slowest.
+fn drawn_rows(step: &DealtStep) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..step.replicas.len().min(ROWS)).collect();
+    let slowest = step.slowest();
+    if let Some(last) = rows.last_mut().filter(|last| **last < slowest) {
+        *last = slowest;
+    }
+    rows
 }
 
 /// Both steps, one below the other on one axis.
 pub(crate) fn replicas(steps: &[DealtStep; 2]) -> Drawing {
     let longest = steps.iter().map(|step| step.end).fold(1e-12, f64::max);
-    let height = |step: &DealtStep| WORDS + ROW * step.replicas.len() as f64 + GAP;
+    let height = |step: &DealtStep| WORDS + ROW * drawn_rows(step).len() as f64 + GAP;
     let mut drawing = Drawing::new(steps.iter().map(height).sum());
     let mut top = 0.0;
     for (step, name) in steps.iter().zip(["as they arrive", "dealt longest first"]) {
-        let words = t!("{name}: idle {idle} of the time", name, idle = show_percent(step.idle()));
+        let (times, idle) = (significant(step.imbalance(), 3), show_percent(step.idle()));
+        let words = t!("{name}: {times} × the mean, idle {idle}", name, times, idle);
         drawing.heading(top + 8.0, words);
-        for (row, (works, starts)) in step.replicas.iter().zip(&step.starts).enumerate() {
+        for (row, at) in drawn_rows(step).into_iter().enumerate() {
+            let (works, starts) = (&step.replicas[at], &step.starts[at]);
             let y = top + WORDS + ROW * row as f64;
             let mut free = 0.0;
             let idle = |drawing: &mut Drawing, from: f64, to: f64| {
@@ -345,12 +377,35 @@ mod tests {
         let set = [("lengths.base", "log-normal"), ("lengths.median", "1000"), ("lengths.sigma", "1.2")];
         let set = set.map(|(key, value)| (key, value.to_owned()));
         let run = Run { pp: 1, global_batch: 256, ..Run::default() }.with_texts(&set).unwrap();
-        let steps = dealt_steps(&evaluate(&run).unwrap(), ROWS).unwrap();
+        let evaluation = evaluate(&run).unwrap();
+        let steps = dealt_steps(&evaluation).unwrap();
         for step in &steps {
             let ends = step.replicas.iter().map(|works| works.iter().sum::<f64>());
             assert!((ends.fold(0.0, f64::max) - step.end).abs() < 1e-9);
             assert!((0.0..1.0).contains(&step.idle()));
         }
         assert!(steps[1].idle() < steps[0].idle());
+    }
+
+    /// A step waits for the largest of all of its replicas: with four times as many the largest of the same samples is
+    /// further from the mean, also where not all are drawn, and the picture's step is as the mean of those drawn.
+    #[test]
+    fn a_step_is_of_all_replicas_whatever_is_drawn() {
+        let idle = |replicas: u64| {
+            let set = [("lengths.base", "log-normal"), ("lengths.median", "1000"), ("lengths.sigma", "1.2")];
+            let set = set.map(|(key, value)| (key, value.to_owned()));
+            let run = Run { pp: 1, tp: 1, gpus: replicas, global_batch: 4 * replicas, ..Run::default() };
+            let evaluation = evaluate(&run.with_texts(&set).unwrap()).unwrap();
+            let steps = dealt_steps(&evaluation).unwrap();
+            let found = evaluation.report.lengths.unwrap();
+            for (step, mean) in steps.iter().zip([found.imbalance_arrival, found.imbalance_sorted]) {
+                assert_eq!(step.replicas.len() as u64, replicas);
+                assert!((step.imbalance() / mean - 1.0).abs() < 0.04, "{replicas}: {} {mean}", step.imbalance());
+                let rows = drawn_rows(step);
+                assert!(rows.len() == 16 && rows.contains(&step.slowest()));
+            }
+            steps[0].idle()
+        };
+        assert!(idle(64) > idle(16));
     }
 }

@@ -2,13 +2,11 @@
 
 use crate::charts::figure::key;
 use crate::learn::prelude::*;
-use crate::panels::lengths::replicas;
+use crate::panels::lengths::{of_drawn, replicas};
 use shardscope_core::report::lengths::{DealtStep, dealt_steps};
 
 /// Tokens of a packed sequence.
 const PACK: u64 = 32_768;
-/// Replicas that are drawn.
-const DRAWN: usize = 16;
 
 /// Llama 3.1 8B on one GPU a replica, fine-tuned on chats.
 fn settings(replicas: u64, microbatches: u64, median: u64) -> String {
@@ -22,7 +20,7 @@ fn settings(replicas: u64, microbatches: u64, median: u64) -> String {
 pub(super) fn lengths(dials: &Dials) -> Live {
     let (d, m, median) = (dials.get("d"), dials.get("m"), dials.get("L"));
     let found = run(&settings(d, m, median));
-    let steps: Option<[DealtStep; 2]> = found.as_ref().and_then(|found| dealt_steps(found, DRAWN));
+    let steps: Option<[DealtStep; 2]> = found.as_ref().and_then(dealt_steps);
     let Some((found, steps)) = found.zip(steps) else { return Live::default() };
     let (Some(said), Some(pool)) = (&found.report.lengths, &found.scenario.samples) else { return Live::default() };
     let squares = pool.drawn.iter().map(|length| length * length).sum::<f64>() / pool.drawn.len().max(1) as f64;
@@ -54,10 +52,16 @@ pub(super) fn lengths(dials: &Dials) -> Live {
         significant(times, 3)
     })
     .formula("fill = 1 − E[L²] / (2 E[L] S)", values)
-    .note(t!(
-        "Renewal theory: the sample that no longer fits is picked by its length, and half of it is free on average. \
-            Drawn, the fill is {fill}.",
-        fill = significant(said.fill, 3)
+    .note(Message::joined(
+        " ",
+        [
+            of_drawn(&found, &steps),
+            t!(
+                "Renewal theory: the sample that no longer fits is picked by its length, and half of it is free on \
+                    average. Drawn, the fill is {fill}.",
+                fill = significant(said.fill, 3)
+            ),
+        ],
     ));
     Live {
         legend: key(&[("c-forward", "a micro-batch"), ("hatch", "waits")]),
@@ -74,6 +78,28 @@ pub(super) fn lengths(dials: &Dials) -> Live {
 mod tests {
     use super::super::LESSON;
     use super::*;
+
+    /// Text, picture and table name one mean, at every number of replicas.
+    #[test]
+    fn text_picture_and_table_have_one_mean() {
+        let step = LESSON.steps.iter().find(|step| step.id == "lengths").unwrap();
+        let mut pictures = Vec::new();
+        for at in 0..step.sliders[0].values.len() {
+            let live = (step.live)(&Dials::new(step.sliders, &[at, 1, 1]));
+            let text = live.text[1].to_string();
+            let [arrival, sorted] = ["slowest: ", "packs arrive, "]
+                .map(|before| text.split(before).nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned());
+            let (table, picture) = (live.table.to_html(), live.picture.to_html());
+            assert!(table.contains(&format!(">{arrival}<")) && table.contains(&format!(">{sorted}<")), "{table}");
+            let said = live.note.to_string();
+            assert!(said.contains(&format!("take {arrival} and {sorted} times the mean")), "{said}");
+            let headings: Vec<&str> =
+                picture.split(", idle ").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+            pictures.push(headings.join(" "));
+        }
+        let different: std::collections::HashSet<&String> = pictures.iter().collect();
+        assert_eq!(different.len(), pictures.len(), "{pictures:?}");
+    }
 
     /// Every position: the closed form is within 8 % of the drawn fill, and dealing never makes the slowest slower.
     #[test]
