@@ -338,7 +338,10 @@ pub fn ran_briefly(memory: &Memory) -> Option<Message> {
 pub fn known(run: &Run, memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
-        _ if like == 0 => t!("No measured run was this close to its memory."),
+        _ if !memory.phases.is_empty() => {
+            t!("The measured runs that set this rule have no phases of reinforcement learning: none is counted here.")
+        }
+        _ if like == 0 => t!("None of the measured runs that set this rule has this verdict."),
         _ if ran_out == like && published(run).is_some() => t!(
             "Of {like} measured runs that set this rule and that it says do not fit, all ran out of memory; this run \
                 is not among them: its source prints no memory, nor all that was done to make it fit.",
@@ -491,6 +494,21 @@ mod tests {
             let text = known(&run, &memory).to_string();
             assert!(words.iter().all(|part| text.contains(part)), "{text}");
             assert!(text.contains("% of usable memory."), "{text}");
+        }
+    }
+
+    /// Fujii 2024 has no reinforcement learning. Whatever share a run of it uses, no count of runs stands beside it,
+    /// and none is said to have been less close to its memory: 125 and more of them used 80 % or less.
+    #[test]
+    fn phases_of_reinforcement_learning_are_beside_no_measured_run() {
+        let rl = crate::panels::rl::tests::asked();
+        for seq_len in [2048, 4096, 65_536] {
+            let rl =
+                shardscope_core::run::RlParts { algorithm: Some(shardscope_core::run::Algorithm::Grpo), ..rl.clone() };
+            let run = Run { rl, seq_len, ..Run::default() };
+            let memory = shardscope_core::report::report(&run).unwrap().memory;
+            let text = known(&run, &memory).to_string();
+            assert!(text.ends_with("no phases of reinforcement learning: none is counted here."), "{text}");
         }
     }
 

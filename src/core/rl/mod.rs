@@ -32,3 +32,4 @@ pub use split::SplitPoint;
 pub use step::{
     GpuGroup, Idle, PhaseMemory, PhaseName, RlPhase, RlStep, WaitsFor, predict, predict_at, predicted_parts, step,
 };
+pub use training::OVER_TRAINING;

@@ -137,6 +137,9 @@ pub struct RlStep {
     pub cost: Option<f64>,
     #[serde(skip)]
     pub causes: Vec<WideningCause>,
+    /// Responses that are trained on, and the sequences of the Run's length that they are packed into.
+    #[serde(skip)]
+    pub trained: [f64; 2],
 }
 
 /// The three sides of a step, before they meet.
@@ -254,8 +257,9 @@ fn at_own_split(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
     let run = setting.run;
     let rl = &run.rl;
     let framework = run.phases.framework;
-    let trained = trained(run, &setting.phases, setting.trainer(), &setting.load())
-        .map_err(|issues| at_split(issues, setting))?;
+    let load = setting.load();
+    let trained =
+        trained(run, &setting.phases, setting.trainer(), &load).map_err(|issues| at_split(issues, setting))?;
     let apart = rl.apart().is_some();
     let engines = rl.apart().unwrap_or(run.gpus);
     let sides = sides(setting, engines, apart, &trained);
@@ -308,6 +312,7 @@ fn at_own_split(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
         gpu_hours,
         cost: gpu_hours.zip(run.own_price()).map(|(hours, price)| hours * price),
         causes,
+        trained: [load.responses, load.responses * load.tokens / run.seq_len as f64],
     })
 }
 

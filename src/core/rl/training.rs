@@ -9,7 +9,7 @@ use crate::units::{Bytes, Seconds, whole};
 
 /// Time of the updates over that of our training step on as many tokens: packing, heads of log-probabilities, small
 /// batches. Fitted to 24 steps of NeMo-RL, with the engine's constants; 1.3 to 2.2 fit about as well.
-const OVER_TRAINING: f64 = 1.8;
+pub const OVER_TRAINING: f64 = 1.8;
 /// Time of a pass that computes log-probabilities over that of the update. verl prints 0.31 to 0.53 for the old ones
 /// and 0.24 for the reference's (Qwen3-30B-A3B), NeMo-RL 0.19 for both together (pull request 1052).
 const PASS: f64 = 0.20;

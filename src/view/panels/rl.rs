@@ -10,7 +10,7 @@ use crate::node::figure::Scope;
 use crate::panels::budget::{money, sign};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
-use shardscope_core::rl::{GpuGroup, PhaseName, RlChange, RlReply, RlStep, WaitsFor, changes, of_run};
+use shardscope_core::rl::{GpuGroup, OVER_TRAINING, PhaseName, RlChange, RlReply, RlStep, WaitsFor, changes, of_run};
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{RlParts, RolloutPlacement};
 
@@ -108,15 +108,37 @@ pub(crate) fn questions(issues: &[Issue]) -> Vec<Node> {
 /// How the training steps, of which the rest of the page is, are a part of this step.
 fn updates(evaluation: &Evaluation, step: &RlStep) -> Node {
     let run = &evaluation.scenario.run;
-    muted(t!(
-        "Pipeline, parts of a step, layouts and schedules on this page are of training steps of {batch} sequences of \
-            {tokens} tokens, {time} each: what trains for {training} of the {step}.",
+    let page = t!(
+        "Pipeline, parts of a step, layouts and schedules on this page are of a training step of {batch} sequences of \
+            {tokens} tokens on all {gpus} GPUs, {time}.",
         batch = run.global_batch,
         tokens = run.seq_len,
-        time = show_seconds(evaluation.report.step.time_s),
+        gpus = run.gpus,
+        time = show_seconds(evaluation.report.step.time_s)
+    );
+    let [responses, packed] = step.trained.map(|count| number(count.round(), 4));
+    let of_group = |name: &[PhaseName]| {
+        let phases = step.phases.iter().filter(|phase| name.contains(&phase.name));
+        phases.map(|phase| phase.seconds.0).sum::<f64>()
+    };
+    let update = Seconds(of_group(&[PhaseName::Update]));
+    let here = t!(
+        "The {training} here train on {responses} responses, packed into {packed} such sequences, on {gpus} GPUs: \
+            {update} are the policy's updates.",
         training = show_seconds(step.training_s),
-        step = show_seconds(step.step_s)
-    ))
+        responses,
+        packed,
+        gpus = run.gpus - run.rl.apart().unwrap_or(0),
+        update = show_seconds(update)
+    );
+    let over = run.rl.measured_update_s.is_none().then(|| {
+        t!(
+            "They count {over} times as long as such training on as many tokens, as published steps of reinforcement \
+                learning are.",
+            over = number(OVER_TRAINING, 3)
+        )
+    });
+    muted(Message::joined(" ", [page, here].into_iter().chain(over)))
 }
 
 fn answer(run: &Run, step: &RlStep) -> Node {
@@ -435,6 +457,27 @@ pub(crate) mod tests {
     fn what_is_missing_is_asked_for_and_no_figure_stands_in_for_it() {
         let text = shown(&run(RlParts::default()));
         assert!(text.contains("Every figure follows from it") && !text.contains("a step,"));
+    }
+
+    /// One computation: the updates are those of the page's own training step on the packed sequences and on the GPUs
+    /// that train, 1.8 times as long. 512 responses of 1,000 tokens are 128 sequences of 4,000.
+    #[test]
+    fn the_updates_are_the_training_step_of_the_packed_sequences() {
+        let base = Run { pp: 1, tp: 2, gpus: 64, global_batch: 256, seq_len: 4000, ..run(asked()) };
+        let apart = RlParts { rollout_gpus: Some(32), staleness: Some(1.0), ..base.rl.clone() };
+        for (rl, gpus) in [(base.rl.clone(), 64), (apart, 32)] {
+            let run = Run { rl, ..base.clone() };
+            let step = of_run(&run).unwrap().rl;
+            assert!((step.trained[0] - 512.0).abs() < 1e-6 && (step.trained[1] - 128.0).abs() < 1e-6);
+            let alone =
+                Run { gpus, global_batch: 128, documents: Some(vec![1000; 4]), rl: RlParts::default(), ..base.clone() };
+            let plain = evaluate(&alone).unwrap().report.step.time_s;
+            let update = step.phases.iter().find(|phase| phase.name == PhaseName::Update).unwrap().seconds;
+            assert!((update / plain / 1.8 - 1.0).abs() < 1e-6, "{gpus}: {update:?} {plain:?}");
+            let said = super::rl(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+            let words = format!("packed into 128 such sequences, on {gpus} GPUs: {} are", show_seconds(update));
+            assert!(said.contains(&words), "{words}: {said}");
+        }
     }
 
     /// A change within the factor of 1.4 that two predictions are not told apart by has no button.

@@ -18,7 +18,7 @@ pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let memory = &report.memory;
     let run = &evaluation.scenario.run;
     Node::from_iter([
-        phases(memory, unit),
+        phases(run, memory, unit),
         offloaded(run, memory.host.as_ref(), report.offload.as_ref(), unit),
         stairs(run, unit),
     ])
@@ -34,7 +34,7 @@ fn longest<'a>(all: impl Iterator<Item = &'a StageMemory>, capacity: Bytes) -> B
 }
 
 /// A bar a phase.
-fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
+fn phases(run: &Run, memory: &Memory, unit: MemoryUnit) -> Node {
     if memory.phases.is_empty() {
         return Node::none();
     }
@@ -49,12 +49,14 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
         .column("components", |(_, phase)| mini(&phase.memory, capacity, most, unit))
         .marked(|(_, phase)| phase.memory.total == memory.peak_bytes)
         .table("Phases of reinforcement learning");
-    section(
-        "Phases of reinforcement learning",
-        table,
+    let note = if run.rl.algorithm.is_some() {
+        "The largest decides the verdict. Their times stand under One step of reinforcement learning. The engine's \
+            reservation is given, its CUDA graphs stay beside it."
+    } else {
         "The largest decides the verdict. Memory only: step time is the policy's update alone. The engine's \
-            reservation is given, its CUDA graphs stay beside it.",
-    )
+            reservation is given, its CUDA graphs stay beside it."
+    };
+    section("Phases of reinforcement learning", table, note)
 }
 
 /// The three largest named parts of a GPU's memory.
@@ -187,6 +189,23 @@ pub(super) fn change(share: f64) -> Message {
 mod tests {
     use super::*;
     use shardscope_core::run::Based;
+
+    /// The head has the whole step where the run says how it generates, else the step of the policy's update: the note
+    /// says which.
+    #[test]
+    fn the_note_on_phases_says_what_the_step_time_is_of() {
+        let set = [("phases.framework", "verl".to_owned())];
+        let without = Run::default().with_texts(&set).unwrap();
+        let rl = shardscope_core::run::RlParts {
+            algorithm: Some(shardscope_core::run::Algorithm::Grpo),
+            ..crate::panels::rl::tests::asked()
+        };
+        for (run, is_alone) in [(Run { rl, ..without.clone() }, false), (without, true)] {
+            let html = tuning(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+            assert_eq!(html.contains("step time is the policy's update alone"), is_alone, "{html}");
+            assert!(html.contains("The largest decides the verdict"), "{html}");
+        }
+    }
 
     /// The first row has the precision that it is computed with: one of the run's bytes a parameter or more, in the
     /// words of the form. fp16 on a V100, which has no bf16, and QLoRA, which begins at bf16.
