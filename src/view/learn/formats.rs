@@ -184,8 +184,8 @@ fn scaling(dials: &Dials) -> Live {
     let across = Axis { name: "halvings of the gradient", spacing: Spacing::Linear };
     Live::of([
         t!(
-            "Gradients are small. In {format} a number below {least} is lost: this gradient, {value}, is wrong by \
-                {error}.",
+            "Gradients are small. In {format} the smallest number is {least}; less than half of it is lost: this \
+                gradient, {value}, is wrong by {error}.",
             format = "fp16",
             least = scientific(FORMATS[FP16].least()),
             value = scientific(gradient(g)),
@@ -291,6 +291,19 @@ mod tests {
             assert_eq!(fp4.nearest(value), Some(near));
         }
         assert_eq!(fp4.nearest(7.0), None);
+    }
+
+    /// Rounding to nearest, IEEE 754: just below half of the smallest number, 2⁻²⁴, nothing is left; just above it the
+    /// smallest number is, which is what the step says.
+    #[test]
+    fn what_is_lost_is_below_half_of_the_smallest_number() {
+        let half = 2f64.powi(-25);
+        assert_eq!(lost(half * 0.999, 0.0), 1.0);
+        assert!((lost(half * 1.001, 0.0) - (2.0 / 1.001 - 1.0)).abs() < 1e-9);
+        let step = LESSON.steps.iter().find(|step| step.id == "scaling").unwrap();
+        let text = (step.live)(&Dials::new(step.sliders, &[])).text[0].to_string();
+        let said = format!("the smallest number is {}; less than half of it is lost", scientific(2f64.powi(-24)));
+        assert!(text.contains(&said), "{text}");
     }
 
     /// A gradient below half the smallest number is lost without a scale and kept to a part in 2,048 with a large one.

@@ -27,8 +27,11 @@ pub enum Gauge {
     Peak,
     /// A component of it.
     Held(Component),
-    /// Bytes that a rank sends.
+    /// Bytes that a rank sends; of gradients and gathered weights those of both, since stages one and two of ZeRO
+    /// gather weights with the messages of gradients.
     Sent(Traffic),
+    /// Tokens of samples that a GPU trains on in a second.
+    Rate,
     /// Time of messages that no compute hides.
     Exposed(Traffic),
     /// Time from the first step to the last token.
@@ -78,10 +81,14 @@ impl Gauge {
             Self::Active => t!("The share of parameters that a token of your run uses"),
             Self::Certificate => t!("The certificate of your run's pipeline, without a search"),
             Self::Step => t!("The step time of your run"),
+            Self::Rate => t!("Tokens of samples a second on a GPU of your run"),
             Self::RlStep => t!("The step of reinforcement learning of your run"),
             Self::Bubble => t!("The bubble of your run"),
             Self::Peak => t!("The fullest GPU of your run"),
             Self::Held(part) => t!("On the fullest GPU of your run: {part}", part = part.name()),
+            Self::Sent(Traffic::Dp | Traffic::Zero3) => {
+                t!("What a GPU of your run sends in a step: {kind}", kind = "gradients and gathered weights")
+            }
             Self::Sent(kind) => t!("What a GPU of your run sends in a step: {kind}", kind = traffic(kind)),
             Self::Exposed(Traffic::Zero3 | Traffic::Dp) if gathers => {
                 t!("What no compute of your run hides: {kind}", kind = "gradients and gathered weights")
@@ -109,6 +116,7 @@ impl Gauge {
                 return step.map_or_else(|_| Message::default(), |step| verbatim(show_seconds(step.step_s)));
             }
             Self::Step => show_seconds(report.step.time_s),
+            Self::Rate => show_count(report.step.tokens_per_s_per_gpu),
             Self::Bubble => show_percent(report.pipeline.bubble_fraction),
             Self::Peak => unit.show(report.memory.peak_bytes),
             Self::Held(part) => {
@@ -117,7 +125,15 @@ impl Gauge {
                 let chosen = report.memory.per_stage.get(rank).or_else(|| report.memory.fullest());
                 chosen.and_then(component).map_or_else(String::new, |(_, bytes)| unit.show(bytes))
             }
-            Self::Sent(kind) => row(kind).map_or_else(|| show_bytes(Bytes::ZERO), |row| show_bytes(row.bytes_per_gpu)),
+            Self::Sent(kind) => {
+                let with = match kind {
+                    Traffic::Dp => Some(Traffic::Zero3),
+                    Traffic::Zero3 => Some(Traffic::Dp),
+                    _ => None,
+                };
+                let rows = [Some(kind), with].into_iter().flatten().filter_map(row);
+                show_bytes(rows.fold(Bytes::ZERO, |sum, row| sum + row.bytes_per_gpu))
+            }
             Self::Exposed(kind) => show_seconds(exposed(report, kind).map_or(Seconds::ZERO, |(time, _)| time)),
             Self::Calendar => {
                 whole().map_or_else(String::new, |whole| duration(Seconds(86_400.0 * whole.figures.days)))
@@ -509,6 +525,34 @@ mod tests {
             let changes = buffers(&run) != buffers(&changed);
             assert_eq!(!changes, html.contains("Take that run"), "{kernel}: {html}");
         }
+    }
+
+    /// ZeRO, section 7: of one micro-batch stage one sends 6 bytes a parameter, stage three 8: what the step on traffic
+    /// says of a run without a pipeline is both together, at first too.
+    #[test]
+    fn gathered_weights_of_stage_one_are_not_nothing() {
+        let set = [("pp", "1"), ("tp", "1"), ("gpus", "8"), ("global_batch", "8"), ("zero", "1")];
+        let run = Run::default().with_texts(&set.map(|(key, value)| (key, value.to_owned()))).unwrap();
+        let evaluation = evaluate(&run).unwrap();
+        let value =
+            |evaluation: &Evaluation| Gauge::Sent(Traffic::Zero3).value(evaluation, MemoryUnit::Gib).to_string();
+        let p = evaluation.report.parameters.total as f64;
+        assert_eq!(value(&evaluation), show_bytes(Bytes(6.0 * p * 7.0 / 8.0)));
+        let third = evaluate(&run.with_texts(&[("zero", "3".to_owned())]).unwrap()).unwrap();
+        assert_eq!(value(&third), show_bytes(Bytes(8.0 * p * 7.0 / 8.0)));
+    }
+
+    /// Samples that are shorter than their sequence make a step shorter because it holds fewer tokens: the step on
+    /// lengths compares tokens, of which fewer a second are trained on.
+    #[test]
+    fn unequal_samples_are_not_shown_as_a_faster_run() {
+        let (gauge, settings) = StepId::named("sequence.lengths").unwrap().step().on_run;
+        let run = Run { pp: 1, global_batch: 256, ..Run::default() };
+        let set: Vec<(&str, String)> = settings.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+        let [before, after] = [run.clone(), run.with_texts(&set).unwrap()].map(|run| evaluate(&run).unwrap());
+        assert!(matches!(gauge, Gauge::Rate));
+        let rate = |evaluation: &Evaluation| evaluation.report.step.tokens_per_s_per_gpu;
+        assert!(rate(&after) < rate(&before) && after.report.step.time_s < before.report.step.time_s);
     }
 
     /// Two steps that show one figure after two changes say which change each is.

@@ -173,9 +173,29 @@ fn whole_gpu() -> Message {
     t!("The bars are one of 8 GPUs with a copy of the model each, the optimizer's states sharded over them (ZeRO-1).")
 }
 
-fn original_layer() -> Message {
-    t!("Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars \
-        have.")
+/// The layer that the formula is of, and the factor of the bars' model, from `kept` bytes on one GPU with all layers.
+fn original_layer(kept: f64, tokens: u64) -> Message {
+    let units = model(MODEL).map_or(1.0, |model| (model.hidden * model.layers) as f64 * tokens as f64);
+    t!(
+        "Per layer, for the original transformer. {model} keeps {factor} s b h: no dropout and fewer keys and values, \
+            but a gated FFN.",
+        model = verbatim("Llama 3.1 8B"),
+        factor = number(kept / units, 2)
+    )
+}
+
+/// Why the ratio of the bars is not that of the formula.
+fn without_dropout(formula: f64, bars: f64) -> Message {
+    t!(
+        "Of the {all} bytes of a score {dropped} are those of a dropout, which {model} does not have: with the {kept} \
+            of the softmax the ratio is {left}. The bars, with what a GPU keeps beside its layers, have {bars}.",
+        all = number(SCORES, 2),
+        dropped = number(SCORES - SOFTMAX, 2),
+        model = verbatim("Llama 3.1 8B"),
+        kept = number(SOFTMAX, 2),
+        left = three(formula * SOFTMAX / SCORES),
+        bars = three(bars)
+    )
 }
 
 /// GiB with two decimals, where the mark lies within a tenth of what there is.
@@ -195,6 +215,9 @@ fn of(name: impl Into<Message>, s: u64, more: &str) -> Option<Bar> {
 /// those of scores, in units of `a s`.
 const KORTHIKANTI: f64 = 34.0;
 const SCORES: f64 = 5.0;
+/// Those of `SCORES` that stay without a dropout on them: the softmax's output. The others are its mask, 1, and what it
+/// gives, 2. Source: Korthikanti 2022, section 4.1.
+const SOFTMAX: f64 = 2.0;
 
 /// Activations of Llama 3 405B as Pengfei He's blog counts them, for 16 sequences of 131,072 tokens, in TB: without
 /// stored scores, with them, and as the blog prints it, with `s` where its formula has `s²`.
@@ -238,7 +261,7 @@ fn activations(dials: &Dials) -> Live {
     ])
     .below("the activations", kept, 20.0 * GIB, gib)
     .formula("A = 34 s b h", format!("34 · {s} · {b} · {hidden} = {}", gib(KORTHIKANTI * (s * b * hidden) as f64)))
-    .note(Message::joined(" ", [original_layer(), whole_gpu()]))
+    .note(Message::joined(" ", [original_layer(kept, s * b), whole_gpu()]))
     .compared(compared)
     .memory(&bars)
 }
@@ -250,6 +273,7 @@ fn scores(dials: &Dials) -> Live {
         .filter_map(|(name, more)| of(name, s, more))
         .collect();
     let share = model(MODEL).map_or(0.0, |model| SCORES * model.heads as f64 * s as f64 / model.hidden as f64);
+    let ratio = part(&bars, 1, 3) / part(&bars, 0, 3) - 1.0;
     let [flash, square, printed] = blog().map(|tb| significant(tb, 4));
     let note = t!(
         "Pengfei He's blog prints {printed} TB for all activations of Llama 3 405B, sequences of {s} tokens: that has \
@@ -265,8 +289,8 @@ fn scores(dials: &Dials) -> Live {
         t!("FlashAttention never writes them. It computes them in tiles, and again in the backward pass: one more \
                 matrix product per tile, which takes less time than reading scores back."),
     ])
-    .below("the ratio of scores to the rest", part(&bars, 1, 3) / part(&bars, 0, 3) - 1.0, 3.0, three)
-    .note(Message::joined(" ", [original_layer(), whole_gpu()]))
+    .below("the ratio of scores to the rest", ratio, 3.0, three)
+    .note(Message::joined(" ", [without_dropout(share / KORTHIKANTI, ratio), whole_gpu()]))
     .formula(
         "scores / rest = 5 a s / (34 h)",
         format!("{} / 34 = {}", number(share, 3), number(share / KORTHIKANTI, 3)),
@@ -284,6 +308,7 @@ fn recompute(dials: &Dials) -> Live {
     };
     let [none, selective, full] = ["", "&recompute=selective", "&recompute=full"].map(step);
     let input = 2.0;
+    let (hidden, layers) = model(MODEL).map_or((0, 0), |model| (model.hidden, model.layers));
     let note = t!(
         "Pengfei He's blog divides activations by {factor}, keeping the input of the FFN's norm. A layer's own input \
             alone is {input} of {kept} bytes per token and hidden unit: divided by {all}.",
@@ -311,7 +336,15 @@ fn recompute(dials: &Dials) -> Live {
     .compared(note)
     .worded(
         "A = 2 s b h per layer",
-        t!("{kept} instead of {all}", kept = gib(part(&bars, 2, 3)), all = gib(part(&bars, 0, 3))),
+        t!(
+            "2 · {s} · 1 · {hidden} = {each}; in {layers} layers {kept} instead of {all}",
+            s = verbatim(s.to_string()),
+            hidden = verbatim(hidden.to_string()),
+            each = show_bytes(Bytes(input * (s * hidden) as f64)),
+            layers,
+            kept = gib(part(&bars, 2, 3)),
+            all = gib(part(&bars, 0, 3))
+        ),
     )
     .memory(&bars)
 }
@@ -391,6 +424,36 @@ mod tests {
         let scores = 5.0 * a * s / h;
         assert!((scores - 80.0_f64).abs() < 1e-9);
         assert!((scores / (KORTHIKANTI + scores) - 0.70).abs() < 0.005);
+    }
+
+    /// Korthikanti 2022, section 4.1: of 5 a s² b bytes 3 are of the dropout. Llama 3 has none, so the ratio of its
+    /// bars is 2 / 5 of the formula's, at every length; and its layer has 34 s b h as well: norms and their outputs 8,
+    /// queries and the attention's output 4, keys and values 1 (8 of 32 heads), three times the FFN's 3.5 h, 21.
+    #[test]
+    fn scores_without_dropout_are_those_of_the_bars() {
+        let step = LESSON.steps.iter().find(|step| step.id == "scores").unwrap();
+        for (at, s) in SEQUENCE.values.iter().enumerate() {
+            let live = (step.live)(&Dials::new(step.sliders, &[at]));
+            let goal = live.goal.unwrap();
+            let left = 2.0 * 32.0 * *s as f64 / 4096.0 / 34.0;
+            assert!((goal.now / left - 1.0).abs() < 0.01, "{s}: {} {left}", goal.now);
+            let said = format!("the ratio is {}. The bars", number(left, 3));
+            let note = live.note.to_string();
+            assert!(note.contains(&said) && note.contains(&format!("have {}.", (goal.shown)(goal.now))), "{note}");
+        }
+        let step = LESSON.steps.iter().find(|step| step.id == "activations").unwrap();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        assert!(note.contains("keeps 34 s b h"), "{note}");
+    }
+
+    /// 2 · 8192 · 4096 bytes are 64 MiB a layer, 2 GiB in the 32 layers of Llama 3.1 8B.
+    #[test]
+    fn the_input_of_a_layer_is_not_that_of_all_layers() {
+        let step = LESSON.steps.iter().find(|step| step.id == "recomputation").unwrap();
+        let at = SEQUENCE.values.iter().position(|s| *s == 8192).unwrap();
+        let values = (step.live)(&Dials::new(step.sliders, &[at])).formula.unwrap()[1].to_string();
+        let each = show_bytes(Bytes(f64::from(64 << 20)));
+        assert!(values.starts_with(&format!("2 · 8192 · 1 · 4096 = {each}; in 32 layers 2.0 GiB instead")), "{values}");
     }
 
     /// The blog: activations over a factor of about 9 with the pre-norm input of the FFN alone; Korthikanti 2022: 34 of

@@ -37,10 +37,14 @@ const CALENDAR: Scale = Scale {
     unit: ("days", 86_400.0),
 };
 
-/// Llama 3.1 405B on `gpus` GPUs for 15 T tokens.
+/// Interruptions that nobody planned, and the days and GPUs in which they were counted. Source: Llama 3, section 3.3.4.
+const COUNTED: (f64, f64, u64) = (419.0, 54.0, 16_384);
+
+/// Llama 3.1 405B on `gpus` GPUs for 15 T tokens, on nodes of the class that its own count is one of.
 fn of_405b(gpus: u64) -> Option<(Setting, WholeRun)> {
     let evaluation = run(&format!(
-        "model=llama-3.1-405b&gpus={gpus}&tp=8&pp=16&global_batch=2048&seq_len=8192&schedule=1f1b&stack=megatron-2025"
+        "model=llama-3.1-405b&gpus={gpus}&tp=8&pp=16&global_batch=2048&seq_len=8192&schedule=1f1b&stack=megatron-2025\
+            &failures=vetted"
     ))?;
     let setting = setting(&evaluation, 15e12).ok()?;
     let whole = figures(&evaluation, &setting);
@@ -64,7 +68,7 @@ fn failures(dials: &Dials) -> Live {
     let lost = 1.0 - whole.training_s.0 / (86_400.0 * whole.days);
     Live::of([
         t!(
-            "One GPU fails seldom; of many, some fail often. With {gpus} GPUs something stops the job every {every} \
+            "One GPU fails seldom, one of many often. With {gpus} GPUs something stops the job every {every} \
                 on average, {count} times in {days} days.",
             gpus,
             every = show_seconds(setting.rhythm.mtti),
@@ -80,9 +84,14 @@ fn failures(dials: &Dials) -> Live {
     ])
     .formula("M = 1000 days / (nodes · rate)", show_seconds(setting.rhythm.mtti))
     .note(t!(
-        "{model} for {tokens} T tokens; the rate of interruptions is that of published runs.",
+        "{model} for {tokens} T tokens. The rate is the mean of four published fleets; the source's own count is one \
+            stop every {every} on {most} GPUs: {stops} in {counted} days.",
         model = verbatim("Llama 3.1 405B"),
-        tokens = 15_u8
+        tokens = 15_u8,
+        every = show_seconds(Seconds(COUNTED.1 * 86_400.0 / COUNTED.0)),
+        most = COUNTED.2,
+        stops = number(COUNTED.0, 4),
+        counted = number(COUNTED.1, 3)
     ))
     .below("the share that does not train", lost, 0.03, show_percent)
     .bars(&CALENDAR, &bars, None)
@@ -147,13 +156,25 @@ fn saves(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// Llama 3, section 3.3.4: 419 unexpected interruptions in 54 days on 16,384 GPUs, one in 3.1 hours.
+    /// Llama 3, section 3.3.4: 419 unexpected interruptions in 54 days on 16,384 GPUs, one in 3.1 hours, and more than
+    /// 90 % of the time trained.
     #[test]
-    fn the_published_rate_of_interruptions_is_within_a_factor_of_two() {
+    fn interruptions_are_as_many_as_the_source_counted() {
         let (setting, whole) = of_405b(16_384).unwrap();
-        let hours = setting.rhythm.mtti.0 / 3600.0;
-        assert!((1.0..6.2).contains(&hours), "{hours}");
-        assert!(whole.interruptions > 100.0);
+        let stops = 54.0 * 86_400.0 / setting.rhythm.mtti.0;
+        assert!((stops / 419.0 - 1.0).abs() < 0.1, "{stops}");
+        let trained = whole.training_s.0 / (86_400.0 * whole.days);
+        assert!(trained > 0.9, "{trained}");
+    }
+
+    /// The rate is that of the published run of the whole of this training.
+    #[test]
+    fn the_rate_is_the_one_of_the_published_whole_run() {
+        let published = shardscope_core::run::presets::WHOLE_RUNS.iter().find(|run| run.id == "whole-llama-3-405b");
+        let evaluation = evaluate(&published.unwrap().run()).unwrap();
+        let theirs = setting(&evaluation, 15.6e12).unwrap();
+        let (ours, _) = of_405b(16_384).unwrap();
+        assert_eq!(ours.rhythm.mtti, theirs.rhythm.mtti);
     }
 
     /// Young 1974: `√(2 M δ)` where a save is short against the gaps.

@@ -2,6 +2,8 @@
 //! fits.
 
 use crate::learn::prelude::*;
+use crate::views::PanelsTab;
+use shardscope_core::run::OneOf;
 
 /// Everything that saves memory, at first; and what is taken back, one after the other.
 const SHRUNK: [(&str, &str); 6] =
@@ -96,8 +98,8 @@ pub(super) fn restore(dials: &Dials) -> Live {
             format!("1 − {} / {} = {}", show_seconds(time(last)), show_seconds(time(first)), show_percent(saved)),
         )
         .note(t!(
-            "The order of a procedure decides what it finds; {plan} looks at all combinations.",
-            plan = verbatim("Plan")
+            "The order of a procedure decides what it finds; {view} looks at all combinations.",
+            view = PanelsTab::Layouts.choice().label
         ))
         .memory(&bars)
 }
@@ -105,6 +107,16 @@ pub(super) fn restore(dials: &Dials) -> Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The view that it names is one that the page has.
+    #[test]
+    fn the_view_that_looks_at_all_is_one_of_the_page() {
+        let step = super::super::LESSON.steps.iter().find(|step| step.id == "restore").unwrap();
+        let note = (step.live)(&Dials::new(step.sliders, &[])).note.to_string();
+        let views = PanelsTab::ALL.iter().map(|(_, choice)| choice.label);
+        let named = views.filter(|label| note.contains(&format!("; {label} looks"))).count();
+        assert_eq!(named, 1, "{note}");
+    }
 
     /// A change that is kept fits and is never slower; one that is taken back does not fit or is no faster.
     #[test]

@@ -88,7 +88,7 @@ pub(super) const LESSON: Lesson = Lesson {
             live: lengths::lengths,
             source: (&MEGATRON, "hybrid_cp_schedule.py: samples dealt to ranks by their work"),
             on_run: (
-                Gauge::Step,
+                Gauge::Rate,
                 &[("lengths.base", "log-normal"), ("lengths.median", "1000"), ("lengths.sigma", "1.2")],
             ),
         },

@@ -81,7 +81,7 @@ pub(super) fn between(dials: &Dials) -> Live {
             share = show_percent(1.0 / t as f64)
         ),
         t!(
-            "The bytes stay the same: {before} before, {after} now. Memory shrinks, so it is always on.",
+            "The bytes stay the same: {before} before, {after} now. Memory shrinks, so large runs turn it on.",
             before = bytes("&sequence_parallel=false"),
             after = bytes("&sequence_parallel=true")
         ),

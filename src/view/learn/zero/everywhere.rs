@@ -1,8 +1,13 @@
 //! Memory of all GPUs together: copies that each stage of ZeRO takes away.
 
-use super::super::bars::MEMORY;
+use super::super::bars::{MEMORY, part};
 use super::memory;
 use crate::learn::prelude::*;
+
+/// The parts of a bar that are activations and buffers.
+#[cfg(test)]
+const ACTIVATIONS: usize = 3;
+const BUFFERS: usize = 4;
 
 /// Memory of the fullest rank with `zero`, times the ranks.
 fn over_all(n: u64, zero: u64) -> Option<Bar> {
@@ -30,9 +35,11 @@ pub(super) fn everywhere(dials: &Dials) -> Live {
             once = gib(of(3))
         ),
         t!(
-            "That is {saved} less. Activations and buffers are not copies: every rank has its own samples, and no \
-                stage of ZeRO changes them.",
-            saved = show_percent(saved)
+            "That is {saved} less. Activations are no copies: no stage changes them. Buffers grow by gathered layers, \
+                from {before} to {after}.",
+            saved = show_percent(saved),
+            before = gib(part(&bars, 0, BUFFERS)),
+            after = gib(part(&bars, 3, BUFFERS))
         ),
     ])
     .above("the share of the states that stage three saves", saved, 0.98, show_percent)
@@ -43,6 +50,26 @@ pub(super) fn everywhere(dials: &Dials) -> Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardscope_core::units::GIB;
+
+    /// What the text says of activations and buffers is what the table has.
+    #[test]
+    fn text_and_table_agree_on_activations_and_buffers() {
+        let step = super::super::LESSON.steps.iter().find(|step| step.id == "everywhere").unwrap();
+        for (at, n) in step.sliders[0].values.iter().enumerate() {
+            let bars: Vec<Bar> = (0..4).filter_map(|zero| over_all(*n, zero)).collect();
+            let live = (step.live)(&Dials::new(step.sliders, &[at]));
+            let (text, table) = (live.text[1].to_string(), live.table.to_html());
+            for zero in [0, 3] {
+                let buffers = gib(part(&bars, zero, BUFFERS));
+                assert!(text.contains(&buffers), "{n}: {buffers} {text}");
+                let figure = format!(">{}<", number(part(&bars, zero, BUFFERS) / GIB, 3));
+                assert!(table.contains(&figure), "{n}: {figure} {table}");
+            }
+            let activations = [0, 1, 2, 3].map(|zero| part(&bars, zero, ACTIVATIONS));
+            assert!(activations.iter().all(|each| (each / activations[0] - 1.0).abs() < 1e-9), "{activations:?}");
+        }
+    }
 
     /// ZeRO, figure 1, with bf16 weights and fp32 gradients: over all ranks `18 n P` bytes without it, `6 n P + 12 P`
     /// with stage 1, `2 n P + 16 P` with stage 2, `18 P` with stage 3.

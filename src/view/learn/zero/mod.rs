@@ -118,14 +118,21 @@ fn settings(ranks: u64, zero: u64, batch: u64) -> String {
     format!("model=llama-3.1-8b&tp=1&pp=1&seq_len=4096&recompute=full&gpus={ranks}&zero={zero}&global_batch={batch}")
 }
 
-/// Bytes that a GPU sends in a step for gradients and for gathered weights.
+/// Bytes that a GPU sends in a step of one micro-batch for gradients and for gathered weights. A report counts the
+/// weights that stages one and two gather behind the update with the gradients: what is more than stage three's one
+/// reduce-scatter.
 fn sent(ranks: u64, zero: u64) -> [f64; 2] {
-    let Some(evaluation) = run(&settings(ranks, zero, ranks)) else {
-        return [0.0; 2];
+    let rows = |zero: u64| -> [f64; 2] {
+        let rows = run(&settings(ranks, zero, ranks)).map(|evaluation| evaluation.report.overlap).unwrap_or_default();
+        let bytes = |traffic| rows.iter().find(|row| row.traffic == traffic).map_or(0.0, |row| row.bytes_per_gpu.0);
+        [bytes(Traffic::Dp), bytes(Traffic::Zero3)]
     };
-    let rows = &evaluation.report.overlap;
-    let bytes = |traffic| rows.iter().find(|row| row.traffic == traffic).map_or(0.0, |row| row.bytes_per_gpu.0);
-    [bytes(Traffic::Dp), bytes(Traffic::Zero3)]
+    let [all, gathered] = rows(zero);
+    if !matches!(zero, 1 | 2) {
+        return [all, gathered];
+    }
+    let [gradients, _] = rows(3);
+    [gradients, all - gradients + gathered]
 }
 
 fn copies(dials: &Dials) -> Live {
@@ -315,6 +322,22 @@ mod tests {
             let total = |zero| sent(n, zero).iter().sum::<f64>();
             let ratio = total(3) / total(1);
             assert!((ratio - 8.0 / 6.0).abs() < 0.02, "{n}: {ratio}");
+        }
+    }
+
+    /// ZeRO, section 7: with fp32 gradients and bf16 weights a rank sends `8 P (n − 1) / n` in an all-reduce; stages
+    /// one and two `4 P` of gradients and `2 P` of weights, stage three `2 P` of weights more. Picture, table and
+    /// formula have these.
+    #[test]
+    fn each_stage_sends_gradients_and_weights_as_the_paper_counts() {
+        let p = 8.030_261_248e9;
+        for n in [8_u64, 64] {
+            let share = (n as f64 - 1.0) / n as f64;
+            for (zero, expected) in (0..4).zip([[8.0, 0.0], [4.0, 2.0], [4.0, 2.0], [4.0, 4.0]]) {
+                for (held, bytes) in sent(n, zero).into_iter().zip(expected) {
+                    assert!((held - bytes * p * share).abs() < 0.01 * p, "{n} {zero}: {held:e} {bytes}");
+                }
+            }
         }
     }
 
