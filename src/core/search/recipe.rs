@@ -254,7 +254,7 @@ fn optimise(start: Tried, steps: &mut Vec<WalkStep>) -> Tried {
         steps.push(WalkStep { title, text, run: now.0.clone(), time_s: new.0 });
     }
     if !stay.is_empty() {
-        let names = verbatim(stay.join(", "));
+        let names = Message::joined(", ", stay.into_iter().map(Message::plain));
         let text = if is_free {
             t!("No other value that fits is faster: {names}.", names)
         } else {

@@ -234,7 +234,8 @@ fn scaled(value: f64, units: &[(f64, &str)], name: &str, digits: usize) -> Strin
 /// A count or what may be one: whole numbers are shown whole, others with `digits` significant digits: `6`, `6.25`.
 pub fn number(value: f64, digits: usize) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
-        return group(&format!("{value:.0}"));
+        // The sum of no numbers is −0.
+        return group(&format!("{:.0}", value + 0.0));
     }
     significant(value, digits)
 }
@@ -332,6 +333,14 @@ pub fn thousands(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The sum of no numbers is −0, which nobody means.
+    #[test]
+    fn nothing_is_printed_as_minus_nothing() {
+        let sum = std::iter::empty::<f64>().sum::<f64>();
+        assert!([number(sum, 3), number(-0.0, 3)].iter().all(|shown| shown == "0"));
+        assert_eq!(number(-6.0, 3), "−6");
+    }
 
     /// A drawer prints [`MemoryUnit::fitting`] beside a table that prints [`MemoryUnit::show`]: from 10 GiB on both say
     /// the same, and no figure of memory has a larger unit.

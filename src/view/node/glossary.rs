@@ -1,6 +1,6 @@
 //! The field's words, each with a source; marked where they are used: hover or focus shows the meaning.
 
-use super::markup::{Node, cited_at, el, leaf, text, title};
+use super::markup::{Node, cited_at, el, text, title};
 use shardscope_core::message::{Catalogue, Message, verbatim};
 use shardscope_core::sort::sort_by;
 use shardscope_core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE, ZERO_PLUS_PLUS};
@@ -197,7 +197,7 @@ pub static WORDS: &[Word] = &[
     word(
         &["HFU", "hardware FLOPs utilisation"],
         (&KORTHIKANTI_2022, "section 6.3"),
-        "The same with the FLOPs that recomputation adds.",
+        "All FLOPs that a GPU runs, those that recomputation adds included, a second, over what the hardware could do.",
     ),
     word(
         &["exposed communication"],
@@ -374,6 +374,15 @@ pub fn meaning(word: &Word) -> Node {
     Node::from_iter([text(word.meaning), text(" "), named])
 }
 
+/// The names of `word` in the language of the page, and below them the English ones, which an English page hides: who
+/// looks for either finds it.
+fn names(word: &Word) -> Node {
+    let names = word.names.iter().map(|name| Message::plain(name));
+    let english = text(verbatim(word.names.join(", ")));
+    let english = el("small", &[("class", "muted"), ("lang", "en"), ("translate", "no")], &[english]);
+    el("dt", &[], &[text(Message::joined(", ", names)), text(" "), english])
+}
+
 /// The panel: every word with its meaning and source; `of` alone, where it names one.
 pub fn panel(of: &str) -> Node {
     let one = find(of);
@@ -384,9 +393,8 @@ pub fn panel(of: &str) -> Node {
     let rows: Node = words
         .into_iter()
         .flat_map(|word| {
-            let names = word.names.join(", ");
             [
-                leaf("dt", "", verbatim(&names)),
+                names(word),
                 el(
                     "dd",
                     &[],
@@ -437,6 +445,21 @@ mod tests {
         assert!(html.contains(">micro-batches</abbr> &lt;"), "{html}");
         assert_eq!(marked(&"nothing to say".into(), &Catalogue::default()).to_html(), "<span>nothing to say</span>");
         assert_eq!(find("ZeRO-1 shards").map(|word| word.names[0]), Some("ZeRO stage"));
+    }
+
+    /// Terms of CONTRIBUTING.md: a Chinese reader finds 气泡 and 重计算, and the English name beside each.
+    #[test]
+    fn names_stand_in_both_languages() {
+        let catalogue = std::fs::read_to_string("../../locales/zh.json").unwrap();
+        let catalogue: Catalogue = serde_json::from_str(&catalogue).unwrap();
+        for (english, chinese) in [("bubble", "气泡"), ("recomputation", "重计算"), ("schedule", "调度")] {
+            let word = find(english).unwrap();
+            assert!(word.names.iter().any(|name| catalogue.get(*name).is_some_and(|found| found == chinese)));
+            let html = names(word).to_html();
+            assert!(html.matches(english).count() >= 2 && html.contains("lang=\"en\""), "{html}");
+        }
+        // A meaning stands alone in the list and in a hint.
+        assert!(WORDS.iter().all(|word| !word.meaning.starts_with("The same")));
     }
 
     #[test]

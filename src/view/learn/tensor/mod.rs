@@ -127,7 +127,7 @@ fn cut(dials: &Dials) -> Live {
     ];
     let share = show_percent(1.0 / t as f64);
     let (h, f) = scenario(t, 2048, "").map_or((0, 0), |it| (it.model.hidden, it.model.ffn));
-    let each = number((h * f / t) as f64 / 1e6, 3);
+    let each = show_count((h * f / t) as f64);
     Live::of([
         t!("A model may not fit even layer by layer, so its matrices are cut."),
         t!(
@@ -141,7 +141,7 @@ fn cut(dials: &Dials) -> Live {
     .below("the share of a rank", 1.0 / t as f64, 0.2, show_percent)
     .worded(
         "Y = X A = [X A₁ … X Aₜ] = X₁ A₁ + … + Xₜ Aₜ",
-        t!("{h} × {f} / {t} = {each} million weights per rank", h, f, t, each),
+        t!("{h} × {f} / {t} = {each} weights per rank", h, f, t, each),
     )
     .products(&products)
 }

@@ -123,7 +123,7 @@ pub fn by_class() -> Node {
     Rows::of(rows)
         .column("class", |row| class_words(row.0))
         .figures("runs", |row| row.1.runs.to_string())
-        .column("published", |row| {
+        .column("published in", |row| {
             let [from, to] = [row.1.from, row.1.to].map(|year| verbatim(format!("{:.0}", year.floor())));
             t!("{from} to {to}", from, to)
         })
