@@ -90,6 +90,51 @@ fn settings_that_would_train_something_else_are_refused() {
     assert!(export(&pairs, "trl", &Stamp::default()).unwrap().contains("trl dpo --config"));
 }
 
+/// DeepSeek-V3 and Mixtral have experts. nanotron's `LlamaConfig` and `Qwen2Config` have none, and torchtune no builder
+/// of either: no file of theirs stands for them, and the formats that are named have the model.
+#[test]
+fn settings_that_would_launch_another_model_are_refused() {
+    for (model, layout) in [
+        ("deepseek-v3", "gpus=2048&tp=1&pp=16&ep=64&global_batch=15360"),
+        ("mixtral-8x7b", "gpus=64&tp=1&pp=1&ep=8&zero=1"),
+    ] {
+        let run = decode(&format!("v=1&model={model}&{layout}&stack=nanotron")).run;
+        for id in ["nanotron", "torchtune"] {
+            let issues = export(&run, id, &Stamp::default()).unwrap_err();
+            let words = issues[0].message.to_string();
+            assert_eq!(issues[0].field, "model", "{words}");
+            assert!(words.contains("would train something else") && words.contains("Megatron-LM"), "{words}");
+            let (_, formats) = words.split_once("formats that say it: ").unwrap();
+            for dialect in DIALECTS.iter().filter(|dialect| formats.contains(dialect.name)) {
+                let text = export(&run, dialect.id, &Stamp::default()).unwrap();
+                let back = read(&bare(&text), &Run::default()).unwrap().run;
+                assert_eq!(back.model.resolve(), run.model.resolve(), "{}: {text}", dialect.name);
+            }
+            let html = dialog(&run, id);
+            assert!(html.contains("would train something else") && !html.contains("Save"), "{html}");
+        }
+    }
+    // A dense model of its own sizes is one of nanotron's.
+    let own = decode("v=1&model=llama-3.1-8b&model.layers=24&gpus=8&tp=1&pp=1&stack=nanotron").run;
+    assert!(export(&own, "nanotron", &Stamp::default()).is_ok());
+}
+
+/// No program's settings name a GPU: one answer for every GPU, also for the one that the page opens with.
+#[test]
+fn every_gpu_is_said_to_be_none_of_the_settings() {
+    for gpu in ["h100-sxm-80gb", "h200-sxm-141gb", "a100-sxm-80gb", "l40s", "b200-sxm"] {
+        let run = decode(&format!("v=1&gpu={gpu}&gpus=8&tp=1&pp=1&adapter.method=lora&stack=hf-trainer")).run;
+        for id in ["axolotl", "llama-factory", "trl", "deepspeed", "accelerate", "torchtune", "peft"] {
+            let text = export(&run, id, &Stamp::default()).unwrap();
+            let lines: Vec<&str> = text.lines().filter(|line| line.contains("  GPU: ")).collect();
+            assert_eq!(lines.len(), 1, "{gpu} {id}: {text}");
+            assert!(text.contains("Not expressible in ") && !text.contains("All settings map"), "{text}");
+            let is_default = run.gpu == Run::default().gpu;
+            assert_eq!(lines[0].contains("(left at the calculator's default)"), is_default, "{gpu} {id}: {text}");
+        }
+    }
+}
+
 /// The text without its comments: the settings alone.
 fn bare(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with('#')).flat_map(|line| [line, "\n"]).collect()

@@ -28,6 +28,7 @@ mod pasted;
 mod programs;
 mod python_programs;
 mod refused;
+mod returns;
 mod round_trip;
 mod settings;
 mod slow;

@@ -153,7 +153,7 @@ impl Scenario {
     /// `set_requires_gradient_sync(False)`; before, a module of FSDP2 had no `no_sync` and reduced every micro-batch).
     /// `sync_each_batch` reduces every micro-batch (transformers 5.2.0 `trainer.py`). Under DeepSpeed Trainer enters no
     /// such context (the same), and stages 2 and 3 refuse it (DeepSpeed edaa722 `engine.py`, `no_sync`).
-    pub(crate) fn sums_whole(&self) -> bool {
+    pub fn sums_whole(&self) -> bool {
         match self.run.zero2_reduce {
             None => self.software.sums_whole,
             Some(Reduction::Step) => self.software.fsdp && self.zero.stage == 3,

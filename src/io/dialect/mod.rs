@@ -37,7 +37,7 @@ pub use text::shell::{Branch, Given};
 use rows::reader::SettingsReader;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::registry::{FIELDS, plain};
-use shardscope_core::run::{AdapterParts, OffloadParts, Precision, Recompute, Run, Scenario, Value};
+use shardscope_core::run::{AdapterParts, OffloadParts, OneOf, Precision, Recompute, Reduction, Run, Scenario, Value};
 
 /// All dialects. A file is of the first one whose keys it has.
 pub static DIALECTS: &[&Dialect] = &[
@@ -82,6 +82,7 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
 }
 
 /// A setting that a program's own do not say.
+#[derive(Clone)]
 pub(crate) struct NotSaid {
     pub key: &'static str,
     /// The lost value.
@@ -105,12 +106,23 @@ fn is_base_alike(scenario: &Scenario, other: &Run) -> bool {
     scenario.adapter.is_some() && base(ours) == base(theirs) && adapter(&scenario.run, ours) == adapter(other, theirs)
 }
 
+/// True if gradients of `scenario` are reduced as with the setting of `other`: what is left to the software is what its
+/// own does.
+fn is_reduced_alike(scenario: &Scenario, other: &Run) -> bool {
+    let told = Run { zero2_reduce: other.zero2_reduce, ..scenario.run.clone() };
+    let when = |scenario: &Scenario| (scenario.reduction(), scenario.sums_whole());
+    told.zero2_reduce == scenario.run.zero2_reduce
+        || Scenario::new(&told).is_ok_and(|told| when(&told) == when(scenario))
+}
+
 /// The fields of `scenario` that `dialect` does not say, with the value that is lost, where its settings are read into
 /// the Run `known`.
 pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) -> Vec<NotSaid> {
     let run = &scenario.run;
     let read = taken(dialect, scenario, known);
     let (back, meant) = (read.resolved(), run.resolved());
+    // With the software of the run, which decides what is left open.
+    let told = Run { stack: run.stack.clone(), ..read.clone() }.resolved();
     let whole = back.model.resolve() == meant.model.resolve();
     let lost = FIELDS.iter().filter(|field| {
         let named = match field.key {
@@ -128,8 +140,7 @@ pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) ->
             }
             // Follows from the GPU, which is another field.
             "stack.attention" => field.get(run) == Value::Null && field.get(&read) == Value::Null,
-            // Left to the program.
-            "zero2_reduce" => run.zero2_reduce.is_none(),
+            "zero2_reduce" => is_reduced_alike(scenario, &read),
             // Left to the program by both.
             "stage_layers" => run.stage_layers.is_none() && read.stage_layers.is_none(),
             // Said in whole steps.
@@ -139,11 +150,16 @@ pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) ->
         // Shapes are the preset's unless they were changed.
         let of_preset = field.key.starts_with("model.") && run.model.base.is_some();
         let silent = (of_preset && field.get(run) == Value::Null) || unused(run, field.key);
-        !named && !silent && field.get(&back) != field.get(&meant)
+        let value = field.get(&meant);
+        !named && !silent && (field.get(&back) != value || field.get(&told) != value)
     });
     let settings = lost.map(|field| {
         let value = plain(&field.get(run)).or_else(|| plain(&field.get(&meant)));
-        let value = value.unwrap_or_else(|| "unset".to_owned());
+        let value = value.unwrap_or_else(|| match field.key {
+            "zero2_reduce" if scenario.sums_whole() => Reduction::Step.id().to_owned(),
+            "zero2_reduce" => scenario.reduction().id().to_owned(),
+            _ => "unset".to_owned(),
+        });
         NotSaid { key: field.key, value }
     });
     settings.collect()

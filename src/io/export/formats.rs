@@ -14,11 +14,12 @@ use serde::Serialize;
 use shardscope_core::advice::fit::shown;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Catalogue, Message, verbatim};
+use shardscope_core::model::Architecture;
 use shardscope_core::pipeline::torch_csv;
 use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::presets::Trainer;
-use shardscope_core::run::registry::{Field, field, plain};
-use shardscope_core::run::{Based, Run, Scenario, Schedule};
+use shardscope_core::run::registry::{FIELDS, Field, field, plain};
+use shardscope_core::run::{Based, Run, Scenario, Schedule, StackParts};
 use shardscope_core::t;
 use shardscope_core::units::MemoryUnit;
 use shardscope_core::whole_run::{WholeRun, whole_run};
@@ -294,31 +295,66 @@ const TRAINED: [&str; 2] = ["adapter.method", "objective"];
 /// command says the GPUs.
 fn left_out(dialect: &Dialect, scenario: &Scenario) -> Vec<NotSaid> {
     let run = &scenario.run;
-    // Who launches it has the software, and no program has a price.
+    // Who launches it has the software, as it is released, and no program has a price.
     let mut known =
-        if is_of(dialect, run) { Run { stack: run.stack.clone(), ..Run::default() } } else { Run::default() };
+        if is_of(dialect, run) { Run { stack: released(&run.stack), ..Run::default() } } else { Run::default() };
     if !start_lines(dialect.id, dialect.file, scenario).is_empty() {
         (known.gpus, known.gpus_per_node) = (run.gpus, run.gpus_per_node);
     }
     let mut lost = not_said_to(dialect, scenario, known);
     lost.retain(|lost| !["price_per_gpu_hour", "prices", "currency"].contains(&lost.key));
+    // No program's settings name the GPU: one that comes back is the calculator's default.
+    if !lost.iter().any(|lost| lost.key == "gpu") {
+        let value = run.gpu.base.map_or_else(|| run.gpu.title().to_string(), str::to_owned);
+        let behind = FIELDS.iter().skip_while(|field| field.key != "gpu");
+        let at = lost.iter().position(|lost| behind.clone().any(|field| field.key == lost.key));
+        lost.insert(at.unwrap_or(lost.len()), NotSaid { key: "gpu", value });
+    }
     lost
 }
 
-/// The first setting in `lost` without which `dialect` trains something else.
-fn trained_otherwise<'a>(dialect: &Dialect, scenario: &Scenario, lost: &'a [NotSaid]) -> Option<&'a NotSaid> {
+/// The software of `stack` without what was changed of it.
+fn released(stack: &Based<StackParts>) -> Based<StackParts> {
+    stack.base.map_or_else(|| stack.clone(), Based::preset)
+}
+
+/// The model of `scenario` where the settings of `dialect` launch another: they state one whatever the page has, with
+/// experts where this has none or without, or of another size; torchtune's name none where it has no builder.
+fn other_model(dialect: &Dialect, scenario: &Scenario) -> Option<NotSaid> {
+    /// Share of the parameters from which on a model is another.
+    const OTHER: f64 = 0.02;
+    let run = &scenario.run;
+    let of = |id| taken(dialect, scenario, Run { model: Based::preset(id), ..Run::default() }).model.resolve().ok();
+    let (one, other) = (of("llama-3.1-8b")?, of("mixtral-8x7b")?);
+    let parameters = |model: &Architecture| model.elements().total() as f64;
+    let is_other = if one == other {
+        let share = parameters(&one) / parameters(&scenario.model) - 1.0;
+        one.moe.is_some() != scenario.model.moe.is_some() || share.abs() > OTHER
+    } else {
+        dialect.id == torchtune::DIALECT.id
+    };
+    let value = || run.model.base.map_or_else(|| run.model.title().to_string(), str::to_owned);
+    is_other.then(|| NotSaid { key: "model", value: value() })
+}
+
+/// The first setting in `lost` without which `dialect` trains something else, or the model where it launches another.
+fn trained_otherwise(dialect: &Dialect, scenario: &Scenario, lost: &[NotSaid]) -> Option<NotSaid> {
     if BESIDE_A_SCRIPT.contains(&dialect.id) {
         return None;
     }
     let is_brought = |key: &str| key == "objective" && brings_objective(dialect.id, scenario);
-    lost.iter().find(|lost| TRAINED.contains(&lost.key) && !is_brought(lost.key))
+    let said = lost.iter().find(|lost| TRAINED.contains(&lost.key) && !is_brought(lost.key));
+    said.cloned().or_else(|| other_model(dialect, scenario))
 }
 
 /// Why `dialect` gets no settings of `scenario`, with the formats that say what it trains.
 fn refusal(dialect: &Dialect, scenario: &Scenario, lost: &NotSaid) -> Issue {
     let says = |other: &&&Dialect| {
         let left = left_out(other, scenario);
-        !BESIDE_A_SCRIPT.contains(&other.id) && trained_otherwise(other, scenario, &left).is_none()
+        let has_model = || left.iter().all(|left| left.key != "model" && !left.key.starts_with("model."));
+        !BESIDE_A_SCRIPT.contains(&other.id)
+            && trained_otherwise(other, scenario, &left).is_none()
+            && (lost.key != "model" || has_model())
     };
     let formats: Vec<&str> = DIALECTS.iter().filter(says).map(|other| other.name).collect();
     let program = dialect.name;
@@ -359,7 +395,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
     let run = &scenario.run;
     let lost = left_out(dialect, scenario);
     if let Some(other) = trained_otherwise(dialect, scenario, &lost) {
-        return Err(vec![refusal(dialect, scenario, other)]);
+        return Err(vec![refusal(dialect, scenario, &other)]);
     }
     let is_trial = matches!(purpose, Purpose::Trial(_));
     let what = match purpose {
@@ -370,18 +406,14 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
         _ => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
     };
     let mut comments = stamp.head(evaluation, what);
-    if lost.is_empty() {
-        comments.push(format!("All settings map to {}.", dialect.name));
-    } else {
-        comments.push(format!("Not expressible in {}:", dialect.name));
-        let done = read_as_imported(dialect, scenario);
-        comments.extend(lost.iter().map(|lost| match field(lost.key) {
-            Some(field) => {
-                format!("  {}: {}{}", field.label, shown(field, &lost.value), unset(field, run, lost, &done))
-            }
-            None => format!("  {}: {}", lost.key, lost.value),
-        }));
-    }
+    comments.push(format!("Not expressible in {}:", dialect.name));
+    let done = read_as_imported(dialect, scenario);
+    comments.extend(lost.iter().map(|lost| match field(lost.key) {
+        Some(field) => {
+            format!("  {}: {}{}", field.label, shown(field, &lost.value), unset(field, run, lost, &done))
+        }
+        None => format!("  {}: {}", lost.key, lost.value),
+    }));
     if matches!(purpose, Purpose::Ordered(_)) {
         comments.push(format!("The order of the pipeline: {} in the folder of the launch.", torchtitan::ORDER_FILE));
     } else if dialect.id == torchtitan::DIALECT.id
@@ -426,8 +458,11 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
 fn read_as_imported(dialect: &Dialect, scenario: &Scenario) -> Run {
     let run = &scenario.run;
     let mut present = Run { gpus: run.gpus, gpus_per_node: run.gpus_per_node, ..Run::default() };
-    present.stack =
-        if is_of(dialect, run) { run.stack.clone() } else { Based::preset(dialect.stack(&dialect.written(scenario))) };
+    present.stack = if is_of(dialect, run) {
+        released(&run.stack)
+    } else {
+        Based::preset(dialect.stack(&dialect.written(scenario)))
+    };
     taken(dialect, scenario, present).resolved()
 }
 
