@@ -79,7 +79,7 @@ pub fn suggestion(evaluation: &Evaluation, searched: &SearchProgressShown, unit:
     let shown: Vec<&Better> = list.iter().filter(|better| !is_line(better)).collect();
     let step_s = searched.step_of(evaluation);
     let mut cards = cards_of(evaluation, step_s, &shown, unit);
-    let line: Node = list.iter().filter(is_line).map(|better| fewest(evaluation, better, unit)).collect();
+    let line: Node = list.iter().filter(is_line).map(|better| fewest(evaluation, better, &shown, unit)).collect();
     let tight = tight_clause(evaluation, searched, unit)
         .map_or_else(Node::none, |clause| only_tight(evaluation, searched, clause, unit));
     let said = ran_tight(&evaluation.scenario.run, searched);
@@ -105,7 +105,7 @@ const FOLLOW: [&str; 2] = ["global_batch", "host_memory_gib"];
 const CARDS: usize = 3;
 
 /// "Fewest GPUs in another layout: 64 GPUs with TP 8 · PP 4, fits, 49.8 GiB, a step takes 171 s."
-fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
+fn fewest(evaluation: &Evaluation, better: &Better, shown: &[&Better], unit: MemoryUnit) -> Node {
     let (own, figures) = (&evaluation.scenario.run, &better.figures);
     let scope = Scope::of(&better.run, Some(own));
     let name = brief(&better.run, own);
@@ -113,7 +113,7 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let (fits, time) =
         (words::fits(&better.run, &figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
     let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name, fits, time);
-    let rest = Message::joined(" ", [rest, why_not_fewer(own, better.run.gpus)]);
+    let rest = Message::joined(" ", [rest, why_not_fewer(own, better.run.gpus, shown)]);
     let taken = keeping_budget(own, better.run.clone());
     let take = load("", &taken, sets(&taken, own), &[text("Use")]);
     // The Run fits on its own GPUs by the cards above.
@@ -140,14 +140,21 @@ fn cards_of(evaluation: &Evaluation, step_s: Seconds, list: &[&Better], unit: Me
         better.gain == Gain::Fits && list.iter().any(|other| other.gain == Gain::Change && is_faster(other))
     };
     let card = |(better, name): (&&Better, Message)| {
-        let card = card(evaluation, step_s, better, name, unit);
+        let card = card(evaluation, step_s, better, list, name, unit);
         if has_faster(better) { Card { kind: WITHOUT_HOST, ..card } } else { card }
     };
     list.iter().zip(names).map(|pair| card(pair).view()).collect()
 }
 
-/// The card of a layout that is called `name`, beside a step of `step_s`.
-fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message, unit: MemoryUnit) -> Card {
+/// The card of a layout that is called `name`, one of `list`, beside a step of `step_s`.
+fn card(
+    evaluation: &Evaluation,
+    step_s: Seconds,
+    better: &Better,
+    list: &[&Better],
+    name: Message,
+    unit: MemoryUnit,
+) -> Card {
     let own = &evaluation.scenario.run;
     // The adapter that is trained already is no gain: the shorter sequence is.
     let is_own = better.gain == Gain::Adapter
@@ -180,7 +187,7 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message
         },
         scope: Scope::of(&better.run, Some(own)),
         saved,
-        why: Message::joined(" ", reasons(evaluation, step_s, better, unit)),
+        why: Message::joined(" ", reasons(evaluation, step_s, better, list, unit)),
         verdict: ([class, mark], verdict),
     }
 }

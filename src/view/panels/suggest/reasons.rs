@@ -7,8 +7,8 @@ use crate::prelude::*;
 use crate::words;
 use shardscope_core::pipeline::release::needed_release;
 use shardscope_core::report::{report, work};
-use shardscope_core::run::Recompute;
 use shardscope_core::run::follow::following;
+use shardscope_core::run::{OffloadParts, Recompute};
 use shardscope_core::search::better::{Better, Cause, Gain, Reason};
 use shardscope_core::search::ladder::tried_before;
 use shardscope_core::search::{differences, is_in_differences, least_saved, least_told};
@@ -17,7 +17,13 @@ use shardscope_core::units::group;
 use std::cmp::Ordering;
 
 /// Why a layout is better, and what else it changes.
-pub(super) fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: MemoryUnit) -> Vec<Message> {
+pub(super) fn reasons(
+    evaluation: &Evaluation,
+    step_s: Seconds,
+    better: &Better,
+    beside: &[&Better],
+    unit: MemoryUnit,
+) -> Vec<Message> {
     let (own, time_s) = (&evaluation.scenario.run, better.figures.time_s);
     let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, better, cause, unit)).collect();
     reasons.extend(better.cause.as_ref().and_then(|cause| set_together(own, better, cause.reason)));
@@ -36,7 +42,7 @@ pub(super) fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better,
         Gain::Offload => reasons.extend(copies(&better.run)),
         Gain::Fewest => {
             reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
-            reasons.push(why_not_fewer(own, better.run.gpus));
+            reasons.push(why_not_fewer(own, better.run.gpus, beside));
         }
         _ => {}
     }
@@ -103,15 +109,38 @@ pub(super) fn set_together(own: &Run, better: &Better, reason: Reason) -> Option
 }
 
 /// Numbers of GPUs that were tried before `found`, and what fails on them: "Tried before, and no layout was found
-/// that fits: 32, 48 GPUs. Numbers between were not tried."
-pub(super) fn why_not_fewer(own: &Run, found: u64) -> Message {
+/// that fits: 32, 48 GPUs. Numbers between were not tried." On more GPUs than `own` has, what fails is its layouts
+/// without further offloading, and the cards `beside` that fit on its own GPUs are named.
+pub(super) fn why_not_fewer(own: &Run, found: u64, beside: &[&Better]) -> Message {
     let tried = tried_before(own, found);
     if tried.is_empty() && found > own.gpus {
-        return t!(
-            "No layout was found that fits on {gpus}; {found} is the next number that was tried.",
-            gpus = gpus_words(own.gpus),
-            found
-        );
+        let gpus = gpus_words(own.gpus);
+        // All cards fit.
+        let here = || beside.iter().filter(|other| other.run.gpus <= own.gpus);
+        let moves = own.offload != OffloadParts::default();
+        return match (here().next().is_some(), here().any(|other| other.run.offload != own.offload)) {
+            (true, true) if !moves => t!(
+                "Without offloading, no layout was found that fits on {gpus}; other cards fit there. {found} is the \
+                    next number that was tried.",
+                gpus,
+                found
+            ),
+            (true, _) => t!(
+                "As it is set, no layout was found that fits on {gpus}; other cards fit there. {found} is the next \
+                    number that was tried.",
+                gpus,
+                found
+            ),
+            _ if moves => {
+                t!("No layout was found that fits on {gpus}; {found} is the next number that was tried.", gpus, found)
+            }
+            _ => t!(
+                "Without offloading, no layout was found that fits on {gpus}; {found} is the next number that was \
+                    tried.",
+                gpus,
+                found
+            ),
+        };
     }
     if tried.is_empty() {
         return t!("It is the smallest number that was tried.");

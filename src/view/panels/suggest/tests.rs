@@ -76,6 +76,35 @@ fn a_cause_names_the_stage_that_shards_it_and_every_cut() {
     assert_eq!(relevant(&run, &other, Reason::Memory(Component::Buffers)).to_string(), "ZeRO 2 instead of 3");
 }
 
+/// Llama 3.1 70B with QLoRA on an L40S: 70 billion weights of 4 bits are 35 GB of its 48 GB, so that activations on the
+/// host are a way to fit on one. The line of more GPUs says that, and leads nobody away from the card that fits on one.
+#[test]
+fn more_gpus_are_said_to_be_needed_without_what_other_cards_do() {
+    let texts = [("adapter.method", "qlora"), ("gpu", "l40s"), ("gpus", "1"), ("tp", "1"), ("pp", "1")];
+    let texts = texts.map(|(key, text)| (key, text.to_owned()));
+    let run = Run::default().with_texts(&texts).unwrap();
+    let own = evaluate(&run).unwrap();
+    let figures = Figures::from(&own.report);
+    let with = |gain, run: Run| Better { gain, run, figures, cause: None };
+    let mut moved = run.clone();
+    moved.offload.activations = Some(vec![shardscope_core::run::Leaving::Cpu]);
+    let more = || with(Gain::Fewest, Run { gpus: 2, ..run.clone() });
+    let shorter = || with(Gain::Length, Run { seq_len: 512, ..run.clone() });
+    let said = |list: Vec<Better>| {
+        let betters = Betters { list, done: true, ..Betters::default() };
+        let searched = SearchProgressShown { done: true, betters, ..Default::default() };
+        suggestion(&own, &searched, MemoryUnit::Gib).to_html()
+    };
+    let offloaded = || with(Gain::Change, moved.clone());
+    let (there, beside) = ("no layout was found that fits on 1 GPU", "; other cards fit there.");
+    for list in [vec![offloaded(), more()], vec![offloaded(), shorter(), with(Gain::Adapter, shorter().run), more()]] {
+        let html = said(list);
+        assert!(html.contains(&format!("Without offloading, {there}{beside}")), "{html}");
+    }
+    assert!(said(vec![shorter(), more()]).contains(&format!("As it is set, {there}{beside}")));
+    assert!(said(vec![more()]).contains(&format!("Without offloading, {there}; 2 is the next number")));
+}
+
 /// A larger batch on the same layout is no layout: beside its card alone the page says what the search found, and
 /// that the batch lessens the bubble, not that a layout can.
 #[test]
