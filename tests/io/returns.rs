@@ -3,7 +3,7 @@
 
 use crate::common::random::{Random, random_run};
 use shardscope::core::report::report;
-use shardscope::core::run::presets::PUBLISHED;
+use shardscope::core::run::presets::{PUBLISHED, PublishedRun};
 use shardscope::core::run::registry::{FIELDS, Field};
 use shardscope::core::run::{Run, Value};
 use shardscope::io::dialect::{DIALECTS, Dialect};
@@ -127,7 +127,7 @@ fn axolotls_file_says_that_it_leaves_open_when_gradients_are_reduced() {
 #[test]
 fn what_an_export_does_not_name_comes_back() {
     let mut random = Random::new(1_122_026);
-    let mut runs: Vec<Run> = PUBLISHED.iter().map(|published| published.run()).collect();
+    let mut runs: Vec<Run> = PUBLISHED.iter().map(PublishedRun::run).collect();
     let mut add = |runs: &mut Vec<Run>, count: usize, make: fn(&mut Random) -> Run| {
         let more = std::iter::repeat_with(|| make(&mut random)).filter(|run| report(run).is_ok()).take(count);
         runs.extend(more);

@@ -686,7 +686,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMe
                 "{share} of the GPU are tensors that PyTorch allocated.",
                 share = of_files("allocated of the GPU", show_percent(share))
             );
-            let room = in_pieces.then(|| together_with_asked(message)).unwrap_or_default();
+            let room = if in_pieces { together_with_asked(message) } else { Message::default() };
             Message::joined(" ", [allocated, room].into_iter().filter(|fact| !fact.is_empty()))
         }
         _ if by_prediction => Message::default(),

@@ -85,7 +85,7 @@ fn more_gpus_are_said_to_be_needed_without_what_other_cards_do() {
     let run = Run::default().with_texts(&texts).unwrap();
     let own = evaluate(&run).unwrap();
     let figures = Figures::from(&own.report);
-    let with = |gain, run: Run| Better { gain, run, figures, cause: None };
+    let with = |gain, run: Run| Better { gain, run, figures, cause: None, saved: Vec::new() };
     let mut moved = run.clone();
     moved.offload.activations = Some(vec![shardscope_core::run::Leaving::Cpu]);
     let more = || with(Gain::Fewest, Run { gpus: 2, ..run.clone() });
