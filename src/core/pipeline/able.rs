@@ -83,8 +83,8 @@ pub(crate) fn cuts_heads(run: &Run, tp: u64) -> bool {
     stack.trainer != Trainer::Megatron || divides || model.kv_heads.is_multiple_of(tp)
 }
 
-/// True if `stack` hides experts' messages under `schedule`, where it does, with this recomputation and experts on ranks
-/// of their own or not (`ep`).
+/// True if `stack` hides experts' messages under `schedule`, where it does, with this recomputation and experts on
+/// ranks of their own or not (`ep`).
 ///
 /// - Megatron-LM `arguments.py`, `--overlap-moe-expert-parallel-comm`: with expert parallelism, without full
 ///   recomputation, of all layers or of some, and without that of the whole layer of experts.

@@ -263,8 +263,8 @@ mod tests {
         assert!(right > 0.97 * 1064.0 && right <= 1064.0, "{right}");
     }
 
-    /// 2,048 GPUs and more in any layout of the page take the whole width, however few replicas stand side by side: 405B
-    /// in 64 stages has four of them on 2,048 GPUs.
+    /// 2,048 GPUs and more in any layout of the page take the whole width, however few replicas stand side by side:
+    /// 405B in 64 stages has four of them on 2,048 GPUs.
     #[test]
     fn many_gpus_take_the_whole_width() {
         let mut seen = 0;

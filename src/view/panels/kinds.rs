@@ -92,7 +92,8 @@ pub fn kinds(evaluation: &Evaluation, rows: &[KindRow], done: bool) -> Node {
     }
     parts.push(muted(
         "Each kind in the fastest layout found for it that fits and that this software runs, this run's own among \
-            those tried, on as many GPUs: steps alone, without losses and spares. No price is fetched: type what you pay.",
+            those tried, on as many GPUs: steps alone, without losses and spares. No price is fetched: type what you \
+            pay.",
     ));
     parts.into_iter().collect()
 }
