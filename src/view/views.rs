@@ -42,8 +42,8 @@ one_of! {
 }
 
 /// The tab of a Run whose schedule was chosen, and whether the schedule led to it: one that runs passes in pairs is
-/// chosen for what hides in a pair, which Overlap draws. A tab that a person opened stays, and one that a schedule led to goes
-/// with it. `tab` is the open one where it is not the first, `led` whether a schedule led to it.
+/// chosen for what hides in a pair, which Overlap draws. A tab that a person opened stays, and one that a schedule led
+/// to goes with it. `tab` is the open one where it is not the first, `led` whether a schedule led to it.
 pub fn led_by_schedule(tab: Option<PanelsTab>, led: bool, pairs: bool) -> (Option<PanelsTab>, bool) {
     let led = led && tab == Some(PanelsTab::Overlap);
     match (tab, pairs) {

@@ -110,7 +110,7 @@ test('methods and glossary open by link, and a formula is taken along', async ()
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   await matches(() => fragment(page), /view\.page=methods/);
   const { page: other } = await site.open('#v=1&view.page=glossary');
-  await dialog(other).getByText('micro-batch, micro-batches').waitFor();
+  await dialog(other).locator('dt', { hasText: 'micro-batch, micro-batches' }).waitFor();
   await dialog(other).getByRole('button', { name: 'Close' }).click();
   await other.locator('.key.verdict').click();
   await other.locator('.detail summary', { hasText: 'With its values, notes, and to copy' }).click();

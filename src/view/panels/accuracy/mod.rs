@@ -212,7 +212,7 @@ mod tests {
         let (first, second) = (html.find("14 and 14 layers"), html.find("10 and 18 layers"));
         assert!(first.unwrap() < second.unwrap());
         // Each mean of one class names the test that it is of: three tests, three heads.
-        for head in ["its class, its source and model left out", "mean, predicted before", "mean, fitted"] {
+        for head in ["its class, predicted the same way", "mean, predicted before", "mean, fitted"] {
             assert_eq!(html.matches(head).count(), 1, "{head}: {html}");
         }
     }

@@ -101,7 +101,7 @@ pub fn by_protocol() -> Node {
     });
     Rows::of(tallied)
         .column("how it was tested", |row| strong(&row.0))
-        .column("", |row| inline(&row.1))
+        .column("", |row| leaf("span", "wrap", row.1.clone()))
         .figures("runs", |row| row.2.runs.to_string())
         .figures("mean", |row| show_percent(row.2.mean))
         .figures("median", |row| show_percent(row.2.median))
