@@ -285,7 +285,10 @@ pub(super) fn on_run(
             }
         }
     }
-    parts.push(leaf("button", "", "See it on your run").on(Action::Try(gauge.view(), set)));
+    // Settings that the run cannot take are not offered.
+    if after.is_some() || set.is_empty() || changed == *run && before.is_some() {
+        parts.push(leaf("button", "", "See it on your run").on(Action::Try(gauge.view(), set)));
+    }
     el("div", &[("class", "on-run")], &parts)
 }
 
@@ -329,6 +332,7 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
         let then = if issues.is_empty() { evaluate(&changed).ok()? } else { return None };
         let run = now.scenario.run.clone();
         let before = gauge.value(&now, unit);
+        let verdict = unless_it_fits(&now.report.memory, unit);
         // Each change with its own effect: no setting is said to have that of another.
         let mut last = run.clone();
         let mut steps = Vec::new();
@@ -340,9 +344,9 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
         }
         steps.push((gauge.value(&then, unit), change(&changed, &last, set)));
         let after = &steps.last()?.0;
-        (before != *after && !after.is_empty()).then_some((run, before, steps))
+        (before != *after && !after.is_empty()).then_some((run, verdict, before, steps))
     });
-    let Some((run, before, mut steps)) = found else {
+    let Some((run, verdict, before, mut steps)) = found else {
         return Node::none();
     };
     let called = if name(&run) == name(own) {
@@ -368,7 +372,9 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
             steps = Message::joined("; then ", each)
         )
     };
-    el("p", &[("class", "muted")], &[text(words), text(" "), load("link", &run, "", &[text("Take that run")])])
+    let press = load("link", &run, "", &[text("Take that run")]);
+    let offered = el("p", &[("class", "muted")], &[text(words), text(" "), press]);
+    Node::from_iter([Some(offered), verdict].into_iter().flatten())
 }
 
 /// Settings that [`told_apart`] names besides the layout.
@@ -491,6 +497,26 @@ mod tests {
             offered += u32::from(what.is_some());
         }
         assert!(offered > 0);
+    }
+
+    /// Every press leads to a run that works, and one that would not fit says so: a dense model has no top-k of experts.
+    #[test]
+    fn no_step_leads_to_settings_that_the_run_cannot_take() {
+        let run = Run::default();
+        let mut refused = 0;
+        for id in StepId::all() {
+            let (gauge, settings) = id.step().on_run;
+            let pairs: Vec<_> = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            let (changed, issues) = run.with_differences(&pairs);
+            let html = on_run((gauge, settings), &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
+            let works = issues.is_empty() && evaluate(&changed).is_ok();
+            assert_eq!(html.contains("See it on your run"), works, "{id}: {html}");
+            refused += u32::from(!works);
+        }
+        assert!(refused > 0);
+        // Mixtral 8x7B on 64 GPUs, which this step offers, needs more than they have.
+        let html = shown("experts.overlap");
+        assert!(html.contains("Mixtral 8x7B on 64 GPUs") && html.contains("Out of memory: it would need"), "{html}");
     }
 
     fn shown(step: &str) -> String {
