@@ -374,7 +374,7 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
     };
     let press = load("link", &run, "", &[text("Take that run")]);
     let offered = el("p", &[("class", "muted")], &[text(words), text(" "), press]);
-    Node::from_iter([Some(offered), verdict].into_iter().flatten())
+    [Some(offered), verdict].into_iter().flatten().collect()
 }
 
 /// Settings that [`told_apart`] names besides the layout.

@@ -12,7 +12,7 @@ use std::mem::discriminant;
 
 /// A measured figure: its name, what was published, what is predicted, and the relative error; none where the run has
 /// no such figure.
-fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, String, String, f64)> {
+fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(Message, String, String, f64)> {
     let step = &evaluation.report.step;
     let whole = || WholeRunAnswer::new(evaluation).ok().map(|answer| answer.figures);
     let rate = |value: f64| format!("{} TFLOP/s", significant(value, 3));
@@ -45,6 +45,11 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, 
             let ours = time_to_train(evaluation, samples, evaluations, set);
             ("time to train, with its evaluations", 60.0 * minutes, ours.0, |s| show_seconds(Seconds(s)))
         }
+    };
+    // A count says of how long it is: the whole run has more.
+    let name = match measured {
+        Measured::Interruptions(_, days) => t!("interruptions in {days} days", days),
+        _ => Message::plain(name),
     };
     Some((name, show(theirs), show(ours), ours / theirs - 1.0))
 }
@@ -201,7 +206,7 @@ fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>
     let figures = known.measured.iter().take(few);
     let line = |at: usize, measured: &Measured| {
         let found = evaluation.as_ref().and_then(|evaluation| figure(*measured, evaluation));
-        let (what, theirs, ours, share) = found.unwrap_or(("", String::new(), String::new(), 0.0));
+        let (what, theirs, ours, share) = found.unwrap_or((Message::default(), String::new(), String::new(), 0.0));
         let first = at == 0;
         // A figure that is far off is not left without what may be why.
         let open = if share.abs() > FAR && !known.assumed.is_empty() {
