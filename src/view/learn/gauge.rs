@@ -499,7 +499,8 @@ mod tests {
         assert!(offered > 0);
     }
 
-    /// Every press leads to a run that works, and one that would not fit says so: a dense model has no top-k of experts.
+    /// Every press leads to a run that works, and one that would not fit says so: a dense model has no top-k of
+    /// experts.
     #[test]
     fn no_step_leads_to_settings_that_the_run_cannot_take() {
         let run = Run::default();
