@@ -72,8 +72,8 @@ pub(crate) fn cuts_base(run: &Run) -> bool {
 }
 
 /// True if the software of `run` cuts the key-value heads of its attention over `tp` ranks. Megatron Core raises unless
-/// there are a multiple of `tp`, since its releases of 2026 (core 0.16) also where they divide it. Source:
-/// `transformer_config.py`, the check of `num_query_groups`.
+/// their number is a multiple of `tp`: `transformer_config.py` until 2025, the check of `num_query_groups`. In 2026 it
+/// gathers heads that are fewer than the ranks: 002526d, `SelfAttention`'s fallback that the same file names.
 pub(crate) fn cuts_heads(run: &Run, tp: u64) -> bool {
     let stack = run.stack.preset_row();
     let Some(model) = run.model.resolve().ok().filter(|model| model.mla.is_none()) else {
@@ -246,6 +246,11 @@ pub fn can_run(run: &Run) -> bool {
 mod tests {
     use super::*;
 
+    /// True if the software of the default Run with these fields runs it.
+    fn is_run(texts: &[(&str, &str)]) -> bool {
+        can_run(&Run::default().with_texts(texts).unwrap())
+    }
+
     /// Megatron Core's `transformer_config.py` raises where `num_query_groups` is no multiple of the tensor parallel
     /// size; its releases of 2026 copy heads where it divides that size. Heads of MLA are not grouped.
     #[test]
@@ -253,7 +258,7 @@ mod tests {
         let runs = |model: &str, tp: &str, stack: &str| {
             let zero = if stack == "torchtitan" { "3" } else { "1" };
             let edits = [("model", model), ("gpus", "64"), ("tp", tp), ("pp", "1"), ("zero", zero), ("stack", stack)];
-            can_run(&Run::default().with_texts(&edits).unwrap())
+            is_run(&edits)
         };
         // Qwen3-235B-A22B has 4 key-value heads, Llama 3.1 8B has 8, DeepSeek-V3 has latent attention.
         for (model, tp, stack, expected) in [
@@ -287,7 +292,7 @@ mod tests {
                 ("schedule", schedule),
                 (key, recompute),
             ];
-            can_run(&Run::default().with_texts(&edits).unwrap())
+            is_run(&edits)
         };
         for (stack, schedule, key, recompute, expected) in [
             ("megatron-2025", "interleaved-overlap", "recompute", "none", true),

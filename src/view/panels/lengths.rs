@@ -239,8 +239,7 @@ pub(crate) fn replicas(steps: &[DealtStep; 2]) -> Drawing {
     let mut drawing = Drawing::new(steps.iter().map(height).sum());
     let mut top = 0.0;
     for (step, name) in steps.iter().zip(["as they arrive", "dealt longest first"]) {
-        let (times, idle) = (significant(step.imbalance(), 3), show_percent(step.idle()));
-        let words = t!("{name}: {times} × the mean, idle {idle}", name, times, idle);
+        let words = t!("{name}, in this step: idle {idle}", name, idle = show_percent(step.idle()));
         drawing.heading(top + 8.0, words);
         for (row, at) in drawn_rows(step).into_iter().enumerate() {
             let (works, starts) = (&step.replicas[at], &step.starts[at]);

@@ -83,7 +83,9 @@ pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
         let name = load("link", &question.opened(), t!("Open this run"), &[text(verbatim(&question.name))]);
         let name =
             el("span", &[("class", "wrap"), ("translate", "no")], &[name, text(verbatim(" ")), source(question)]);
-        let [_, _, class, measured, predicted, error, _] = Line::Figure(miss).cells(board, tool);
+        let [_, _, class, measured, _, error, _] = Line::Figure(miss).cells(board, tool);
+        // The note below says of all what they are.
+        let predicted = figure("predicted", text(verbatim(show_seconds(Seconds(miss.fact.predicted)))));
         let mean = tool.score.column(miss.column).mean.unwrap_or(0.0);
         let of_class = el("span", &[], &[class, aside(verbatim(format!(" {}", show_percent(mean))))]);
         (false, vec![name, measured, predicted, error, of_class])

@@ -16,8 +16,7 @@ use crate::units::{Bytes, GIB, MemoryUnit, show_percent, significant};
 /// 2019 has 89.6 %.
 const FULL: f64 = 0.88;
 
-/// From this share of the device's memory on, what is reserved and not in use counts as memory in pieces: PyTorch keeps
-/// less than that in any run. Set by hand.
+/// From this share of the device's memory on, what is reserved and not in use counts as memory in pieces. A choice.
 const PIECES: f64 = 0.02;
 
 /// Share of a GPU that no process takes beside PyTorch: from it on, memory of no count is that of others. A choice.

@@ -40,8 +40,8 @@ pub(super) fn lengths(dials: &Dials) -> Live {
             fill = show_percent(said.fill)
         ),
         t!(
-            "Every replica takes {m} packs; the step ends with the slowest: {arrival} times the mean of {d} replicas \
-                as packs arrive, {sorted} times where they are dealt longest first.",
+            "Every replica takes {m} packs. The step ends with the slowest: on average {arrival} times the mean of {d} \
+                replicas as packs arrive, {sorted} where dealt longest first.",
             m,
             d,
             arrival = arrival.clone(),
@@ -87,14 +87,14 @@ mod tests {
         for at in 0..step.sliders[0].values.len() {
             let live = (step.live)(&Dials::new(step.sliders, &[at, 1, 1]));
             let text = live.text[1].to_string();
-            let [arrival, sorted] = ["slowest: ", "packs arrive, "]
+            let [arrival, sorted] = ["on average ", "packs arrive, "]
                 .map(|before| text.split(before).nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned());
             let (table, picture) = (live.table.to_html(), live.picture.to_html());
             assert!(table.contains(&format!(">{arrival}<")) && table.contains(&format!(">{sorted}<")), "{table}");
             let said = live.note.to_string();
             assert!(said.contains(&format!("take {arrival} and {sorted} times the mean")), "{said}");
             let headings: Vec<&str> =
-                picture.split(", idle ").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+                picture.split(": idle ").skip(1).filter_map(|rest| rest.split('<').next()).collect();
             pictures.push(headings.join(" "));
         }
         let different: std::collections::HashSet<&String> = pictures.iter().collect();

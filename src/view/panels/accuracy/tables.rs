@@ -100,8 +100,9 @@ pub fn by_protocol() -> Node {
         recorded_of(protocol, recipe, None).map(|tally| (name, about, tally))
     });
     Rows::of(tallied)
-        .column("how it was tested", |row| strong(&row.0))
-        .column("", |row| leaf("span", "wrap", row.1.clone()))
+        .column("how it was tested", |row| {
+            el("span", &[("class", "wrap")], &[strong(&row.0), text(verbatim(": ")), text(row.1.clone())])
+        })
         .figures("runs", |row| row.2.runs.to_string())
         .figures("mean", |row| show_percent(row.2.mean))
         .figures("median", |row| show_percent(row.2.median))
