@@ -26,7 +26,7 @@ use crate::web::header::{Header, foot_bar};
 use crate::web::late::{at_once, parts};
 use crate::web::runs::measured_offer;
 use crate::web::state::{State, asks_for_layout};
-use crate::web::strip::{Advice, ReinforcementStep, Strip, Waterfall, unfits};
+use crate::web::strip::{Advice, ReinforcementStep, Strip, Waterfall};
 use crate::web::tabs::Tabs;
 use crate::web::tabs::plan;
 use crate::web::timeline::FirstTimeline;
@@ -224,7 +224,6 @@ fn page(state: State) -> impl IntoView {
                 <div
                     class="results"
                     class:comparing=flag(move || state.view.second.with(Option::is_some))
-                    class:overfull=flag(move || unfits(state))
                     id="results"
                     tabindex="-1"
                 >

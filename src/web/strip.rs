@@ -173,7 +173,7 @@ pub(crate) fn ReinforcementStep() -> impl IntoView {
 }
 
 /// True if the run whose figures are shown runs out of memory.
-pub(crate) fn unfits(state: State) -> bool {
+fn unfits(state: State) -> bool {
     state.evaluation().is_some_and(|own| own.report.memory.overall() == Verdict::Oom)
 }
 
