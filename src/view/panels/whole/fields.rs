@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::run::{FailureClass, Failures, Operation};
 use shardscope_core::units::group;
-use shardscope_core::whole_run::{LossKind, WholeRunFigure};
+use shardscope_core::whole_run::{LossKind, Ramp, WholeRunFigure};
 
 /// The five inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,5 +139,18 @@ pub fn steps(evaluation: &Evaluation, answer: &WholeRunAnswer) -> Node {
         steps = group(&format!("{:.0}", answer.figures.steps.ceil()))
     );
     let way = leaf("button", "link", "See the step").on(Action::Show(View::Run));
-    el("p", &[("class", "muted")], &[text(words), text(" "), way])
+    let run = &evaluation.scenario.run;
+    let ramp = Ramp::of(run).ok().flatten().map(|ramp| {
+        t!(
+            "The batch grows from {start} to {full} sequences over the first {samples} sequences: these steps hold \
+                fewer tokens.",
+            start = group(&format!("{:.0}", ramp.start)),
+            full = group(&run.global_batch.to_string()),
+            samples = group(&format!("{:.0}", ramp.samples))
+        )
+    });
+    let mut children = vec![text(words), text(" ")];
+    children.extend(ramp.into_iter().flat_map(|ramp| [text(ramp), text(" ")]));
+    children.push(way);
+    el("p", &[("class", "muted")], &children)
 }

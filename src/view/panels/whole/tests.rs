@@ -6,6 +6,7 @@ use super::*;
 use crate::panels::budget::own_budget;
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{FailureClass, Failures, RunLength};
+use shardscope_core::units::group;
 use shardscope_core::whole_run::{self, LossKind, RunEvent, range};
 
 fn run(length: RunLength) -> Run {
@@ -134,6 +135,22 @@ fn the_bar_and_the_rows_count_what_the_key_figures_say() {
     assert!(html.contains(&format!(": {count} of the running job, ")), "{html}");
     let losses = words(&calendar::losses(&found, Some(&range)).to_html());
     assert!(losses.contains(&format!("{count} × ")), "{count}: {losses}");
+}
+
+/// Steps times the tokens of one are the tokens trained, or the line that says both names what makes them more.
+#[test]
+fn a_growing_batch_is_named_where_its_steps_are_counted() {
+    for ramp in [None, Some(vec![32, 32, 1_000_000])] {
+        let own = run(RunLength { batch_ramp: ramp.clone(), ..RunLength::default() });
+        let evaluation = evaluate(&own).unwrap();
+        let found = WholeRunAnswer::new(&evaluation).unwrap();
+        let tokens = found.figures.steps * evaluation.scenario.tokens_per_step();
+        let line = words(&fields::steps(&evaluation, &found).to_html());
+        assert_eq!(tokens > 15e12 * 1.000_1, ramp.is_some(), "{tokens}");
+        let named =
+            line.contains(&format!("grows from 32 to 256 sequences over the first {} sequences", group("1000000")));
+        assert_eq!(named, ramp.is_some(), "{line}");
+    }
 }
 
 #[test]
