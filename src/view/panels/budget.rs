@@ -141,7 +141,7 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let currency = sign(run);
     let price = run.own_price().unwrap_or(PRICE);
     let Some(budget) = BudgetTime::of(evaluation) else {
-        return leaf("span", "range", "known once a step is");
+        return leaf("span", "range", "known once the step time is");
     };
     let (hours, step) = (budget.gpu_hours(), budget.step);
     let wide = step.is_wide();
