@@ -68,7 +68,9 @@ fn hold(run: &Run, betters: &Betters) {
                 assert_eq!(Run { seq_len: run.seq_len, ..better.run.clone() }, Run { stack, ..run.clone() });
             }
             Gain::Adapter => assert!(better.run.adapter.method.is_some() && better.run.gpus == run.gpus),
-            Gain::Offload => {
+            Gain::Offload | Gain::Hosted => {
+                let is_faster = is_told(run, time, before);
+                assert!(better.gain == Gain::Offload || is_faster && own.memory.overall() != Verdict::Oom);
                 assert!(better.run.offload.activations.is_some() && !run.offload.leaves());
                 assert_eq!((better.run.gpus, better.run.seq_len), (run.gpus, run.seq_len));
             }
@@ -156,6 +158,22 @@ fn activations_on_the_host_are_a_way_for_a_run_that_is_tight() {
     let shorter = way.figures.time_s.0 / own.step.time_s.0;
     assert!((0.6..0.75).contains(&shorter), "{shorter}");
     assert!(found.betters.list.iter().any(|better| better.gain == Gain::Change));
+}
+
+/// The same with the loss that is fused, which makes it fit: what takes less time on the same GPU is still offered.
+#[test]
+fn activations_on_the_host_are_offered_to_a_run_that_fits() {
+    let link = "v=1&model=llama-3.1-70b&gpu=l40s&gpus=1&tp=1&pp=1&seq_len=512&global_batch=16&stack=hf-trainer\
+        &adapter.method=qlora&recompute=full&zero=0&cross_entropy=fused-linear";
+    let run = decode(link).run;
+    let own = report(&run).unwrap();
+    assert_eq!(own.memory.overall(), Verdict::Fits);
+    let found = searched(&run);
+    hold(&run, &found.betters);
+    let way = found.betters.list.iter().find(|better| better.gain == Gain::Hosted).unwrap();
+    // As above, about two passes of three.
+    let shorter = way.figures.time_s.0 / own.step.time_s.0;
+    assert!((0.55..0.75).contains(&shorter), "{shorter}");
 }
 
 /// A card of less memory is not beaten by the split of its own layers that the panel of the pipeline then shows.

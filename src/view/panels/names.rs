@@ -73,6 +73,7 @@ pub(super) const fn kind(gain: Gain, is_one: bool, is_more: bool, is_full: bool)
         Gain::Adapter => ("An adapter that fits", "c-weight"),
         Gain::Offload => ("Fits with the host's memory", "c-activations"),
         Gain::Fewest => ("Fewest GPUs", "c-weight"),
+        Gain::Hosted => ("Less time with the host's memory", "c-activations"),
         Gain::Batch => ("Larger batch", "c-backward"),
         Gain::Time => ("Less time", "c-forward"),
         Gain::Split => ("Less time, this layout", "c-forward"),
@@ -99,7 +100,7 @@ pub(super) fn gpus_words(gpus: u64) -> Message {
 /// What a card proposes in place of `own`: its title.
 pub fn name(better: &Better, own: &Run) -> Message {
     match better.gain {
-        Gain::Change | Gain::Offload => change_name(&better.run, own),
+        Gain::Change | Gain::Offload | Gain::Hosted => change_name(&better.run, own),
         Gain::Length => t!("A shorter sequence, this layout"),
         Gain::Batch => t!("Batch {batch}, this layout", batch = better.run.global_batch),
         Gain::Split => {

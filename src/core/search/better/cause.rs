@@ -22,6 +22,8 @@ pub enum Gain {
     Batch,
     /// Less time with other layers a stage, in the same layout otherwise.
     Split,
+    /// Less time with activations in the host's memory, for a fine-tuning Run that fits.
+    Hosted,
     /// The fastest layout that fits, for a Run that does not fit.
     Fits,
     /// The smallest change that fits, for a Run that does not fit.
@@ -71,7 +73,7 @@ impl Cause {
     /// The largest reason for `gain`; none where nothing shrinks.
     pub(super) fn of(gain: Gain, before: (&Run, &Report), after: (&Run, &Report)) -> Option<Self> {
         let (reason, values) = match gain {
-            Gain::Time | Gain::Equal | Gain::Split => time(before.1, after.1, false)?,
+            Gain::Time | Gain::Equal | Gain::Split | Gain::Hosted => time(before.1, after.1, false)?,
             // A step on fewer GPUs is longer: its parts are compared as shares.
             Gain::Gpus => time(before.1, after.1, true)?,
             // The first of what a card of a larger batch says that it saves.

@@ -1,5 +1,5 @@
 //! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs,
-//! and a larger batch where that is the loss; of a Run that is out of memory, or tight in its best layout, the ways to
+//! a larger batch where that is the loss, and activations in the host's memory where a Run is tuned; of a Run that is out of memory, or tight in its best layout, the ways to
 //! make it fit. Only what fits and what the named software can run; a kind without a gain is left out.
 
 mod cause;
@@ -223,6 +223,8 @@ impl Improving {
         }
         if verdict == Verdict::Tight && fastest.is_none() {
             self.mending = Some(Box::new(Mending::new(&self.run, false)));
+        } else if verdict != Verdict::Oom {
+            self.mending = Mending::hosted(&self.run).map(Box::new);
         }
         if verdict == Verdict::Oom {
             // Its time is that of a Run that does not run: the fastest that fits is what helps, where its software
@@ -278,7 +280,10 @@ impl Improving {
             self.mending = None;
         }
         for way in found {
-            if self.found.list.iter().all(|better| better.run != way.run) {
+            let fastest = self.found.list.iter().map(|better| better.figures.time_s.0);
+            let fastest = fastest.fold(self.report.step.time_s.0, f64::min);
+            let is_gain = way.gain != Gain::Hosted || self.is_told(way.figures.time_s.0, fastest);
+            if is_gain && self.found.list.iter().all(|better| better.run != way.run) {
                 let better = self.caused(way.gain, &way.run, way.figures);
                 self.found.list.extend(better);
             }

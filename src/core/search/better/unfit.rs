@@ -1,6 +1,7 @@
 //! Ways to make a Run fit that is out of memory, or tight where no layout of it fits: the smallest change, the longest
 //! sequence in its own layout, activations in the host's memory, adapters on a node or less, and the fewest GPUs on
-//! which a layout fits.
+//! which a layout fits. Of one that fits, activations in the host's memory alone: they may take less time than to
+//! compute them again.
 
 use super::Gain;
 use crate::advice::fit::{Base, FitSearch, LIMIT, Suggestion, followed, shorter_sequences};
@@ -37,6 +38,8 @@ pub(super) struct Mending {
     /// Runs on other numbers of GPUs, the fewest last.
     counts: Vec<Run>,
     climb: Option<Box<Climb>>,
+    /// [`Gain::Offload`], or [`Gain::Hosted`] of a Run that fits.
+    moved: Gain,
     /// The search for the fastest layout of an adapter or on the fewest GPUs, and the first that fits.
     fastest: Option<(Gain, LadderChoice, Box<Fastest>)>,
     pub found: Vec<Mended>,
@@ -62,10 +65,26 @@ impl Mending {
             adapted: adapted.collect(),
             counts: gpu_counts(run, fits),
             climb: None,
+            moved: Gain::Offload,
             fastest: None,
             found: Vec::new(),
             run: run.clone(),
         }
+    }
+
+    /// For a Run that fits, with its activations in the host's memory; none where that is not to be tried.
+    pub fn hosted(run: &Run) -> Option<Self> {
+        Some(Self {
+            fit: None,
+            sequence: None,
+            adapted: vec![offloaded(run)?],
+            counts: Vec::new(),
+            climb: None,
+            moved: Gain::Hosted,
+            fastest: None,
+            found: Vec::new(),
+            run: run.clone(),
+        })
     }
 
     /// Works for about `budget` units, by the candidate at hand more at most, and returns what it took; none once all
@@ -117,7 +136,7 @@ impl Mending {
     /// it: a press that sets the same chooses the faster of both, too.
     fn take(&mut self, choice: LadderChoice) {
         let gain = if choice.run.offload != self.run.offload {
-            Gain::Offload
+            self.moved
         } else if choice.run.gpus == self.run.gpus {
             self.adapted.retain(|way| way.adapter.method != choice.run.adapter.method);
             Gain::Adapter

@@ -40,7 +40,7 @@ pub(super) fn of_whole_steps(run: &Run, mut betters: Betters) -> (Betters, Optio
         let time_s = predict(&better.run).ok()?.step_s;
         let hours = |run: &Run, step: Seconds| step.0 * run.gpus as f64;
         let gains = match better.gain {
-            Gain::Time | Gain::Split | Gain::Equal => time_s.0 <= own.step_s.0 * (1.0 - RL_SHARE),
+            Gain::Time | Gain::Split | Gain::Hosted | Gain::Equal => time_s.0 <= own.step_s.0 * (1.0 - RL_SHARE),
             Gain::Gpus => hours(&better.run, time_s) * TOLD_APART < hours(run, own.step_s),
             Gain::Batch => false,
             Gain::Memory => time_s.0 <= own.step_s.0 * (1.0 + RL_SHARE),
@@ -63,7 +63,7 @@ pub(super) fn better_part(better: &Better) -> Option<PartKind> {
 
 /// True for a gain that is one of time.
 pub(super) const fn is_of_time(gain: Gain) -> bool {
-    matches!(gain, Gain::Time | Gain::Split | Gain::Equal | Gain::Gpus | Gain::Batch)
+    matches!(gain, Gain::Time | Gain::Split | Gain::Hosted | Gain::Equal | Gain::Gpus | Gain::Batch)
 }
 
 impl SearchProgressShown {

@@ -177,8 +177,12 @@ fn card(
         figure,
         field: match better.gain {
             Gain::Equal => "step.time_less",
-            Gain::Time | Gain::Split | Gain::Fits | Gain::Change | Gain::Adapter | Gain::Offload => {
-                if own.rl.algorithm.is_some() { "rl.step_s" } else { "step.time_s" }
+            Gain::Time | Gain::Split | Gain::Hosted | Gain::Fits | Gain::Change | Gain::Adapter | Gain::Offload => {
+                if own.rl.algorithm.is_some() {
+                    "rl.step_s"
+                } else {
+                    "step.time_s"
+                }
             }
             Gain::Memory => "memory.peak_bytes",
             Gain::Gpus | Gain::Fewest => "gpus",
@@ -215,7 +219,7 @@ fn headline(
             let saved = words::less(1.0 - figures.time_s / step_s);
             (saved, t!("cannot be told apart"), word(&peak))
         }
-        Gain::Time | Gain::Split => {
+        Gain::Time | Gain::Split | Gain::Hosted => {
             let saved = 1.0 - figures.time_s / step_s;
             (verbatim(time), words::less(saved), word(&peak))
         }

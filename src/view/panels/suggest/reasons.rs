@@ -39,7 +39,7 @@ pub(super) fn reasons(
             reasons.extend(tight_length(better, own, unit));
         }
         Gain::Adapter => reasons.extend(begun_length(own, &better.run)),
-        Gain::Offload => reasons.extend(copies(&better.run)),
+        Gain::Offload | Gain::Hosted => reasons.extend(copies(&better.run)),
         Gain::Fewest => {
             reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
             reasons.push(why_not_fewer(own, better.run.gpus, beside));
@@ -51,7 +51,7 @@ pub(super) fn reasons(
     reasons.extend(needed.map(|release| t!("Such stages need Megatron Core {release} or later.", release)));
     match better.gain {
         // The title of a change has it.
-        gain if !matches!(gain, Gain::Change | Gain::Offload) && better.run.stack != own.stack => {
+        gain if !matches!(gain, Gain::Change | Gain::Offload | Gain::Hosted) && better.run.stack != own.stack => {
             let software = verbatim(better.run.stack.preset_row().choice.label);
             reasons.push(t!("By {software}.", software));
         }
@@ -120,8 +120,8 @@ pub(super) fn why_not_fewer(own: &Run, found: u64, beside: &[&Better]) -> Messag
         let moves = own.offload != OffloadParts::default();
         return match (here().next().is_some(), here().any(|other| other.run.offload != own.offload)) {
             (true, true) if !moves => t!(
-                "Without offloading, no layout was found that fits on {gpus}; other cards fit there. {found} is the \
-                    next number that was tried.",
+                "As it is set and without offloading, no layout was found that fits on {gpus}; other cards fit there. \
+                    {found} is the next number that was tried.",
                 gpus,
                 found
             ),
@@ -287,7 +287,7 @@ pub(super) fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -
         _ => relevant(own, other, reason),
     };
     // The card's title says all that differs.
-    if matches!(better.gain, Gain::Change | Gain::Offload | Gain::Split) {
+    if matches!(better.gain, Gain::Change | Gain::Offload | Gain::Hosted | Gain::Split) {
         return t!("{name}: {before} to {after}.", name = Message::plain(name), before, after);
     }
     t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)

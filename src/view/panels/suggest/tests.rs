@@ -99,7 +99,7 @@ fn more_gpus_are_said_to_be_needed_without_what_other_cards_do() {
     let (there, beside) = ("no layout was found that fits on 1 GPU", "; other cards fit there.");
     for list in [vec![offloaded(), more()], vec![offloaded(), shorter(), with(Gain::Adapter, shorter().run), more()]] {
         let html = said(list);
-        assert!(html.contains(&format!("Without offloading, {there}{beside}")), "{html}");
+        assert!(html.contains(&format!("As it is set and without offloading, {there}{beside}")), "{html}");
     }
     assert!(said(vec![shorter(), more()]).contains(&format!("As it is set, {there}{beside}")));
     assert!(said(vec![more()]).contains(&format!("Without offloading, {there}; 2 is the next number")));

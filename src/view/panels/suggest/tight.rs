@@ -111,7 +111,7 @@ pub(super) fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShow
     // Other layers a stage, or a change that makes it fit, are a faster one that fits: its card stands above.
     let step_s = searched.step_of(evaluation);
     let is_faster = |better: &Better| match better.gain {
-        Gain::Split => true,
+        Gain::Split | Gain::Hosted => true,
         Gain::Change | Gain::Offload => words::is_told(&evaluation.scenario.run, better.figures.time_s / step_s),
         _ => false,
     };
