@@ -61,7 +61,10 @@ impl Prepared {
     /// What a picture of `drawn` has beside its blocks, `width` pixels wide.
     pub fn notes(&self, drawn: DrawnRanks, view: Viewport, width: f64) -> KeyNotes {
         let rows = self.sums.rows(self.evaluation.timeline(), drawn);
-        KeyNotes { messages: !self.arrivals(drawn, view, width).is_empty(), columns: has_columns(&rows, view, width) }
+        let columns = has_columns(&rows, view, width);
+        let messages = !self.arrivals(drawn, view, width).is_empty();
+        // A column has one colour for all stages of its rank.
+        KeyNotes { messages, columns, shades: !columns && has_later_stages(&self.evaluation) }
     }
     /// Memory of `rank` over time, MiB.
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
@@ -103,6 +106,31 @@ pub struct KeyNotes {
     pub messages: bool,
     /// Columns of passes that are too short to be drawn apart.
     pub columns: bool,
+    /// Blocks of a rank's later stages, in lighter colours.
+    pub shades: bool,
+}
+
+impl KeyNotes {
+    /// Of pictures of `evaluations` in which every pass is a block.
+    pub fn of_blocks<'a>(evaluations: impl IntoIterator<Item = &'a Evaluation>) -> Self {
+        let shades = evaluations.into_iter().any(has_later_stages);
+        Self { messages: false, columns: false, shades }
+    }
+
+    /// What one of two pictures has.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            messages: self.messages || other.messages,
+            columns: self.columns || other.columns,
+            shades: self.shades || other.shades,
+        }
+    }
+}
+
+/// True where a rank has more than one stage.
+fn has_later_stages(evaluation: &Evaluation) -> bool {
+    evaluation.loads.iter().any(|load| load.stages.len() > 1)
 }
 
 /// The messages between ranks that the ranks of a timeline wait for.

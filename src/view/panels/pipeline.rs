@@ -56,11 +56,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         bubble(pipeline),
         note(once.is_some(), "", once.unwrap_or_default()),
         note(paired, "", t!("two halves in one block: an overlapped pair")),
-        note(
-            drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
-            "",
-            t!("lighter: later stages of the rank"),
-        ),
+        note(notes.shades, "", t!("lighter: later stages of the rank")),
         note(stride > 1, "", thinned),
         note(true, "phone-hide", t!("Ctrl + wheel zooms, drag pans")),
     ])
@@ -267,7 +263,6 @@ pub fn kinds(evaluation: &Evaluation, notes: KeyNotes) -> Node {
     let has = |kind: OpKind| {
         evaluation.order.ranks.iter().any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == kind)))
     };
-    let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
     let mut rows = evaluation.order.ranks.iter();
     let paired = rows.any(|row| row.written().iter().any(|item| matches!(item, OrderItem::Pair(..))));
     let halves = (paired && !notes.columns).then(|| leaf("span", "of-blocks", t!("halves: a pair at once")));
@@ -275,7 +270,7 @@ pub fn kinds(evaluation: &Evaluation, notes: KeyNotes) -> Node {
         swatch(&("c-forward", "forward")),
         swatch(&("c-backward", "backward")),
         if has(OpKind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
-        if later { swatch(&("c-forward later", "later stages")) } else { Node::none() },
+        if notes.shades { swatch(&("c-forward later", "later stages")) } else { Node::none() },
         bubble(pipeline),
         halves.unwrap_or_default(),
         notes_key(notes),
@@ -302,12 +297,11 @@ pub fn colours(drawn: &[&Evaluation], notes: KeyNotes) -> Node {
         let mut rows = one.order.ranks.iter();
         rows.any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == OpKind::W)))
     };
-    let later = |one: &Evaluation| one.loads.iter().any(|load| load.stages.len() > 1);
     Node::from_iter([
         swatch(&("c-forward", "forward")),
         swatch(&("c-backward", "backward")),
         if any(&splits) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
-        if any(&later) { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
+        if notes.shades { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
         notes_key(notes),
         swatch(&("hatch", "bubble")),
     ])
@@ -354,9 +348,12 @@ pub fn label(evaluation: &Evaluation) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::prepared::Prepared;
+    use crate::charts::viewport::Viewport;
     use shardscope_core::pipeline::{Durations, Spec, build, measure, schedule};
     use shardscope_core::report::explain;
     use shardscope_core::run::Based;
+    use std::sync::Arc;
 
     #[test]
     fn an_op_says_what_it_waits_for() {
@@ -373,7 +370,7 @@ mod tests {
     fn legend_and_table_say_what_is_drawn() {
         let run = Run { schedule: Schedule::ZbV, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
-        let view = legend(&evaluation, None, 2, KeyNotes::default());
+        let view = legend(&evaluation, None, 2, KeyNotes::of_blocks([&evaluation]));
         let message = view.to_html();
         assert!(
             message.contains("W weight gradient") && message.contains("lighter") && message.contains("one of every 2"),
@@ -396,7 +393,7 @@ mod tests {
         pipeline.bubble_fraction = stats.bubble_fraction;
         pipeline.bubble_over_ideal = stats.bubble_over_ideal;
         pipeline.bubble_span = stats.bubble_span;
-        let legend = legend(&evaluation, None, 1, KeyNotes::default()).to_html();
+        let legend = legend(&evaluation, None, 1, KeyNotes::of_blocks([&evaluation])).to_html();
         for message in [
             "bubble 8.9 %",
             "9.7 % of the ideal time",
@@ -416,13 +413,19 @@ mod tests {
     fn the_key_tells_a_pair_from_a_column_of_passes() {
         let key = |schedule: &str, columns| {
             let set = [("schedule", schedule), ("virtual_stages", "2"), ("tp", "2"), ("pp", "4")];
-            let run = Run::default().with_texts(&set).unwrap();
-            kinds(&evaluate(&run).unwrap(), KeyNotes { messages: false, columns }).to_html()
+            let prepared = Prepared::of(Arc::new(evaluate(&Run::default().with_texts(&set).unwrap()).unwrap()));
+            let drawn = Shape::of(prepared.ranks(), prepared.fullest()).ranks;
+            let notes =
+                prepared.notes(drawn, Viewport::all(prepared.makespan()), if columns { 200.0 } else { 20_000.0 });
+            kinds(&prepared.evaluation, notes).to_html()
         };
         let (pair, bands) = ("halves: a pair at once", "bands: shares of time");
         assert!(key("dualpipe", false).contains(pair) && !key("dualpipe", false).contains(bands));
         assert!(key("interleaved-1f1b", true).contains(bands) && !key("interleaved-1f1b", true).contains(pair));
         assert!(!key("interleaved-1f1b", false).contains(pair) && !key("interleaved-1f1b", false).contains(bands));
+        // A column has no shade of its own for later stages.
+        let later = "later stages";
+        assert!(key("interleaved-1f1b", false).contains(later) && !key("interleaved-1f1b", true).contains(later));
     }
 
     /// PipeDream never drains: its figures are the steady state's, and the legend says what they leave out.

@@ -81,7 +81,13 @@ impl Lane {
     pub fn notes(self, view: Viewport, width: f64) -> KeyNotes {
         let drawn = self.shape().ranks;
         self.prepared.with(|prepared| {
-            prepared.as_ref().map_or_else(KeyNotes::default, |prepared| prepared.notes(drawn, view, width))
+            prepared.as_ref().map_or_else(KeyNotes::default, |prepared| {
+                // Before the width of its rows is known.
+                if width <= 0.0 {
+                    return KeyNotes::of_blocks([&*prepared.evaluation]);
+                }
+                prepared.notes(drawn, view, width)
+            })
         })
     }
     /// Number of its ranks.
@@ -224,16 +230,10 @@ impl TimelineLook {
     pub fn seen(self) -> Viewport {
         untrack(|| self.view())
     }
-    /// What `lanes`, all of this look, have beside their blocks; nothing before the width of their rows is known.
+    /// What `lanes`, all of this look, have beside their blocks.
     pub fn notes(self, lanes: &[Lane]) -> KeyNotes {
         let (view, width) = (self.view(), self.width.get());
-        if width <= 0.0 {
-            return KeyNotes::default();
-        }
-        lanes.iter().map(|lane| lane.notes(view, width)).fold(KeyNotes::default(), |all, one| KeyNotes {
-            messages: all.messages || one.messages,
-            columns: all.columns || one.columns,
-        })
+        lanes.iter().map(|lane| lane.notes(view, width)).fold(KeyNotes::default(), KeyNotes::or)
     }
     pub fn set(self, view: Viewport) {
         self.window.set((!view.is_all()).then_some(view));

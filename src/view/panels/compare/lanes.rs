@@ -30,7 +30,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let picture = lined_strips(&drawn).inline("Pipelines on one axis");
     Node::from_iter([
         leaf("h2", "", "Pipelines on one axis"),
-        legend([colours(&runs, KeyNotes::default())]),
+        legend([colours(&runs, KeyNotes::of_blocks(runs.iter().copied()))]),
         figure("compared", "", picture),
     ])
 }
