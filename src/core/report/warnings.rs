@@ -8,6 +8,7 @@ use crate::message::{Message, verbatim};
 use crate::pipeline::Stats;
 use crate::pipeline::able::{Unable, can_run, unable, why_unable};
 use crate::pipeline::balance::{StageWork, optimum};
+use crate::pipeline::release::{lacked_release, needed_release};
 use crate::report::passes::layer_seconds;
 use crate::run::follow::{CUTS, TUNES};
 use crate::run::presets::{STACKS, Stack};
@@ -103,6 +104,13 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
         (None, Some(stack)) => issue.with_fix("stack", stack),
         (None, None) => issue,
     })
+}
+
+/// Notices the release that the stages of `run` need where its software may be an earlier one: nothing is wrong, but
+/// that one refuses the Run.
+pub(super) fn release_of_stages(run: &Run) -> Option<Issue> {
+    let release = needed_release(run).filter(|_| lacked_release(run).is_none())?;
+    Some(Issue::notice("stage_layers", t!("such stages need Megatron Core {release} or later", release)))
 }
 
 /// Software that runs the layout of `run` as it is: by the same program where it does, else the first in the order of
