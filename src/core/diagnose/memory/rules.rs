@@ -748,9 +748,10 @@ fn peak_beside_message(message: &OutOfMemory, now: &PredictedMemory) -> Message 
     let reached = message.allocated.map(|allocated| allocated + message.asked.unwrap_or(0.0));
     let early = reached.filter(|reached| *reached < now.tensors()[0]).map(|reached| {
         t!(
-            "The need is {times} times the {reached} that the message counts as held and asked for: the process ended \
-                at the first request without room, and not at its peak.",
-            times = of_report("need over what was held", significant(now.fullest / reached, 2)),
+            "Of tensors {tensors} are predicted, {times} times the {reached} that the message counts as held and asked \
+                for: the process ended at the first request without room, and not at its peak.",
+            tensors = predicted("tensors", now.tensors()[1]),
+            times = of_report("tensors over what was held", significant(now.tensors()[1] / reached, 2)),
             reached = held("held and asked for", reached)
         )
     });
