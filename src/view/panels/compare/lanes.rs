@@ -17,10 +17,11 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let bubble = show_percent(pipeline.bubble_fraction);
             // The step is longer: exposed messages and the optimizer come after it.
             let step = show_seconds(run.report.step.time_s);
-            let lines = vec![
-                t!("{which}: {name}", which, name),
-                t!("{length} of a step of {step}, {bubble} bubble", length, step, bubble),
-            ];
+            let schedule = match run.scenario.layout.pp {
+                1 => t!("{which}: one stage", which),
+                _ => t!("{which}: {name}", which, name),
+            };
+            let lines = vec![schedule, t!("{length} of a step of {step}, {bubble} bubble", length, step, bubble)];
             (lines, run.timeline())
         })
         .collect();
