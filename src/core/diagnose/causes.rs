@@ -495,6 +495,12 @@ fn exposed(id: CauseId, share: StepShare, found: &Found) -> Words {
             )),
             Some(t!("nccl-tests on one node and on two: 10 min")),
         ),
+        // What is set already is no change.
+        CauseId::GradReduceLate if found.run.overlap.dp != Some(0.0) => (
+            Some(t!("the run is set to reduce beside the backward pass: look at the trace whether it does. Smaller \
+                    buckets (--ddp-bucket-size) begin earlier; under FSDP leave CUDA_DEVICE_MAX_CONNECTIONS unset")),
+            None,
+        ),
         CauseId::GradReduceLate => (
             Some(t!("reduce beside the backward pass: --overlap-grad-reduce; under FSDP leave \
                     CUDA_DEVICE_MAX_CONNECTIONS unset")),

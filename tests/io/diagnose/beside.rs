@@ -9,7 +9,7 @@ use shardscope::core::diagnose::{
 };
 use shardscope::core::model::CountedBy;
 use shardscope::core::report::report;
-use shardscope::core::run::Run;
+use shardscope::core::run::{OverlapParts, Run};
 use shardscope::core::units::{Seconds, show_seconds};
 use shardscope::io::evidence::{EvidenceFile, answer, diagnose, read};
 use shardscope::io::import;
@@ -25,7 +25,13 @@ fn messages_of_a_group_that_is_not_named_are_of_no_parallelism() {
     let late = MadeDelays { late_reduction: 0.5 * predicted, ..MadeDelays::default() };
     let mut trace = made_trace(&run, late).unwrap();
     let named = of_traces(&[&trace], &run);
-    assert!(named.causes.iter().any(|cause| cause.id == CauseId::GradReduceLate), "{:#?}", named.causes);
+    let late = |found: &Diagnosis| found.causes.iter().find(|cause| cause.id == CauseId::GradReduceLate).cloned();
+    let change = |found: &Diagnosis| late(found).and_then(|cause| cause.change).unwrap().to_string();
+    // A run that overlaps them is not told to.
+    assert!(!change(&named).contains("--overlap-grad-reduce"), "{:#?}", named.causes);
+    let apart = Run { overlap: OverlapParts { dp: Some(0.0), ..run.overlap.clone() }, ..run.clone() };
+    let told = of_traces(&[&trace], &apart);
+    assert!(late(&told).is_none() || change(&told).contains("--overlap-grad-reduce"), "{:#?}", told.causes);
     trace.groups.clear();
     trace.activities.iter_mut().for_each(|work| work.group = None);
     let found = of_traces(&[&trace], &run);
