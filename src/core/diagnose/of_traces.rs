@@ -5,7 +5,7 @@ use super::causes::{
 };
 use super::dimension::GroupSizes;
 use super::expected::{ExpectedStep, StepShare, shares};
-use super::figures::{of_files, seconds_of_files, seconds_of_report, share_of_files};
+use super::figures::{of_files, of_report, seconds_of_files, seconds_of_report, share_of_files};
 use super::of_steps::beside_range;
 use super::parts::{Attribution, GapReason, MeasuredPart, attribute};
 use super::ranks::{SeveralRanks, several};
@@ -281,9 +281,7 @@ fn judged(
             return (None, issues);
         }
     };
-    let [forward, _] = trace.attention_kernels(window);
-    let layers = expected.attention_layers * expected.forwards;
-    let counted = (forward > 0 && layers > 0.0).then(|| forward as f64 / layers);
+    let counted = counted(trace.attention_kernels(window), &expected, &mut diagnosis.warnings);
     diagnosis.microbatches = counted;
     let all = expected.microbatches as f64;
     let other_job = trace.world.is_some_and(|world| world != run.gpus);
@@ -320,6 +318,32 @@ fn judged(
     (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
         (Some(expected.time), Some(expected.low), Some(expected.high));
     (Some(expected), Vec::new())
+}
+
+/// Micro-batches of a window by its attention kernels, forward and backward. Each has one backward pass; its forward
+/// passes are those of the run as it is set, unless the backward ones count a whole step and the forward ones do not:
+/// then the trace recomputes other layers than the run, which is a warning.
+fn counted([forward, backward]: [u64; 2], expected: &ExpectedStep, warnings: &mut Vec<Issue>) -> Option<f64> {
+    let layers = expected.attention_layers;
+    if forward == 0 || layers <= 0.0 || expected.forwards <= 0.0 {
+        return None;
+    }
+    let [by_forward, by_backward] = [forward as f64 / (layers * expected.forwards), backward as f64 / layers];
+    let is_whole = |count: f64| (count / expected.microbatches as f64 - 1.0).abs() <= WHOLE;
+    // A count of backward kernels above the forward ones has several kernels a pass.
+    if is_whole(by_forward) || !is_whole(by_backward) || (forward as f64) < (1.0 - WHOLE) * backward as f64 {
+        return Some(by_forward);
+    }
+    warnings.push(Issue::warning(
+        "recompute",
+        t!(
+            "the trace runs attention forward {found} times for each backward pass, the run as it is set {set} times: \
+                they do not recompute the same",
+            found = of_files("forward passes of attention", significant(forward as f64 / backward as f64, 2)),
+            set = of_report("forward passes of attention", significant(expected.forwards, 2))
+        ),
+    ));
+    Some(by_backward)
 }
 
 /// The verdict on a window that is neither a step of the run nor a countable part of one.

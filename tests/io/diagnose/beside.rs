@@ -7,6 +7,7 @@ use shardscope::core::diagnose::{
     CauseId, Comparison, Diagnosis, FoundCause, MadeDelays, OutOfMemory, StepShare, brief, made_trace, of_brief,
     of_memory, of_series, of_traces, printed_rate, with_changes,
 };
+use shardscope::core::issue::Issue;
 use shardscope::core::model::CountedBy;
 use shardscope::core::report::report;
 use shardscope::core::run::{OverlapParts, Run};
@@ -58,6 +59,25 @@ fn messages_of_a_group_that_is_not_named_are_of_no_parallelism() {
     let [before, after] = [&named, &found].map(|found| exposed.iter().map(|name| of(found, *name)).sum::<f64>());
     assert!((before - after).abs() < 1e-9 * predicted, "{before} {after}");
     assert!((of(&found, StepShare::ExposedOther) - after).abs() < 1e-12, "{:?}", found.parts);
+}
+
+/// Each micro-batch has one backward pass. A trace of a whole step that recomputes no attention is a whole step of the
+/// run that recomputes it, and the other way round: what differs is said.
+#[test]
+fn a_whole_step_that_recomputes_otherwise_is_a_whole_step() {
+    let of =
+        |recompute: &str| run_with(&[("recompute", recompute), ("pp", "1"), ("gpus", "8"), ("global_batch", "64")]);
+    let runs = ["none", "selective"].map(of);
+    let traces = runs.clone().map(|run| made_trace(&run, MadeDelays::default()).unwrap());
+    for (at, trace) in traces.iter().enumerate() {
+        for (other, run) in runs.iter().enumerate() {
+            let found = of_traces(&[trace], run);
+            // 64 sequences over four data-parallel ranks.
+            assert!(found.step && found.microbatches.is_some_and(|count| (count - 16.0).abs() < 1e-9), "{found:#?}");
+            let said = |issue: &Issue| issue.message.to_string().contains("do not recompute the same");
+            assert_eq!(found.warnings.iter().any(said), at != other, "{:?}", found.warnings);
+        }
+    }
 }
 
 /// A log of steps of 0.6 of the prediction: it is said to be faster than predicted. Nothing is a loss of it that the
