@@ -286,7 +286,8 @@ pub fn wrong_layout(of: &Allocated) -> Message {
         measured,
         predicted
     );
-    with_suspects(found, &of.suspects)
+    let unchanged = t!("no memory is learned from it: the need on Run stays as predicted");
+    Message::joined("; ", [with_suspects(found, &of.suspects), unchanged])
 }
 
 fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Message {
