@@ -58,6 +58,13 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
             }
         })
         .collect();
+    // A title is not seen before a mouse rests on it.
+    let not_of_run = FORMATS.iter().filter_map(|format| Some((format.label, without(run, format.id)?)));
+    let not_of_run =
+        not_of_run.map(|(name, why)| t!("{name}: {why}.", name = Message::plain(name), why = Message::plain(why)));
+    let not_of_run = Message::joined(" ", not_of_run);
+    let not_of_run =
+        if not_of_run.is_empty() { Node::none() } else { el("p", &[("class", "muted")], &[inline(not_of_run)]) };
     let evaluation = evaluate(run);
     let unfit = evaluation.as_ref().ok().and_then(|known| runs_out(&known.report.memory, MemoryUnit::Gib));
     let unfit = unfit.map(|words| el("p", &[("class", "issue error")], &[inline(words)])).unwrap_or_default();
@@ -84,6 +91,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     [
         title("Export"),
         el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"),
+        not_of_run,
         unfit,
         beside,
         body,
@@ -106,6 +114,9 @@ mod tests {
                 // A form that has nothing to say of the run cannot be chosen.
                 let node = menu(&run, "json", &Stamp::default());
                 assert!(!node.actions().contains(&&Action::Open(Dialog::Export(format.id))), "{}", format.id);
+                // Why is read without a mouse.
+                let said = format!("{}: {}.", format.label, needs.unwrap());
+                assert!(node.to_html().contains(&said), "{said}");
                 run = run
                     .with_texts(&[("rl.algorithm", "grpo".to_owned()), ("adapter.method", "lora".to_owned())])
                     .unwrap();
