@@ -89,7 +89,7 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
     if !used.is_empty() {
         let rows: Vec<_> =
             used.iter().map(|(key, what)| (false, vec![leaf("code", "", verbatim(key)), text(what)])).collect();
-        let count = t!("entries used: {count}", count = rows.len());
+        let count = t!("entries used: {count}", count = names_read(meaning).len());
         parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
     }
     if !ignored.is_empty() {
@@ -123,6 +123,11 @@ fn trust(meaning: &Meaning, is_out: bool) -> Node {
         _ if !meaning.states_layout => {
             ("warn", "▲ The file states no layout, and settings that are not read may change memory and step")
         }
+        (_, 0) if open => (
+            "warn",
+            "▲ Trust the layout, not yet memory and step: a condition that the text leaves open may change them",
+        ),
+        (_, 0) => ("warn", "▲ Trust the layout, not yet memory and step: which model it is is a guess"),
         _ if open || !meaning.model.sure || meaning.unread.iter().any(Unread::could_change_memory) => {
             ("warn", "▲ Trust the layout, not yet memory and step: settings that are not read may change them")
         }
@@ -132,10 +137,14 @@ fn trust(meaning: &Meaning, is_out: bool) -> Node {
     leaf("p", &class, words)
 }
 
+/// The names of the settings that are read, each once.
+fn names_read(meaning: &Meaning) -> BTreeSet<&String> {
+    meaning.used.iter().map(|(name, _)| name).collect()
+}
+
 /// How many settings are read, without effect, and left out though they may matter.
 fn counts(meaning: &Meaning) -> Node {
-    let names: BTreeSet<&String> = meaning.used.iter().map(|(name, _)| name).collect();
-    let (read, none, open) = (names.len(), meaning.ignored.len(), meaning.unread.len());
+    let (read, none, open) = (names_read(meaning).len(), meaning.ignored.len(), meaning.unread.len());
     let cell = |class, count: usize, words: &'static str, place: &'static str| {
         let parts = [leaf("b", "", verbatim(count.to_string())), leaf("span", "", words), leaf("small", "", place)];
         el("li", &[("class", class)], &parts)
@@ -420,6 +429,18 @@ mod tests {
             "num_hidden_layers":32,"num_key_value_heads":8,"vocab_size":128256,"moe_foo_buffer":2048}"#;
         let model = summary_of(config).to_html();
         assert!(model.contains("▲ The file states no layout") && !model.contains("Trust the layout"), "{model}");
+        // Where all is read, the doubt is another: the release of TRL, of which the file says nothing.
+        let link = "v=1&model=llama-3.1-70b&gpus=8&tp=1&pp=1&zero=3&seq_len=4096&global_batch=64&stack=hf-trainer\
+            &adapter.method=lora&recompute=full";
+        let tuned = crate::link::decode(link).run;
+        let file = crate::export::export(&tuned, "trl", &crate::export::Stamp::default()).unwrap();
+        let bare: Vec<&str> = file.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+        let tuned = summary_of(&bare.join("\n")).to_html();
+        assert!(tuned.contains("<b>0</b><span>▲ may") && !tuned.contains("not read may"), "{tuned}");
+        assert!(tuned.contains("a condition that the text leaves open"), "{tuned}");
+        // One count of what is read, with and without the list.
+        let read = tuned.split_once("</b><span>✓ read").unwrap().0.rsplit_once("<b>").unwrap().1;
+        assert!(tuned.contains(&format!("entries used: {read}<")), "{read} {tuned}");
         let none = summary_of("swift sft --model someone/unheard-of --train_type lora --max_length 2048").to_html();
         assert!(none.contains("✕ Not enough was read"), "{none}");
     }
