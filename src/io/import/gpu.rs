@@ -46,7 +46,7 @@ const GPUS: [&str; 4] = ["gpu", "gpus", "cards", "accelerators"];
 const SHARES: [&str; 5] = ["per", "every", "each", "tp", "rank"];
 
 /// The GPUs that the comments of a text speak of, with the words of the first that does: "a preset for 128 H100 GPUs",
-/// "8 * 78GB", "4 nodes of 8 GPUs"; none where comments speak of several numbers.
+/// "8 * 78GB", "4 nodes of 8 GPUs", "accelerate launch --num_processes 8 train.py"; none where comments speak of several numbers.
 pub(super) fn gpus_of_comments(text: &str) -> Option<(u64, String)> {
     const LENGTH: usize = 80;
     let comments = text.lines().filter_map(|line| {
@@ -54,13 +54,23 @@ pub(super) fn gpus_of_comments(text: &str) -> Option<(u64, String)> {
         let comment = comment.trim_start_matches('#').trim();
         (!comment.starts_with("SBATCH") && !comment.starts_with('!')).then_some(comment)
     });
-    let mut said = comments.filter_map(|comment| Some((gpus_said(comment)?, comment)));
+    let mut said =
+        comments.filter_map(|comment| Some((gpus_launched(comment).or_else(|| gpus_said(comment))?, comment)));
     let (gpus, comment) = said.next()?;
     if said.any(|(other, _)| other != gpus) {
         return None;
     }
     let end = comment.char_indices().nth(LENGTH).map_or(comment.len(), |(at, _)| at);
     Some((gpus, comment[..end].to_owned()))
+}
+
+/// The processes that a comment's command starts by Accelerate, one for each GPU of all nodes. Processes of each node
+/// are not taken: recipes of torchtune print such a command as one example of several.
+fn gpus_launched(comment: &str) -> Option<u64> {
+    let mut words = comment.split([' ', '\t', '=']).filter(|word| !word.is_empty());
+    let starts = comment.split_whitespace().any(|word| ["accelerate", "trl"].contains(&word));
+    words.find(|word| *word == "--num_processes").filter(|_| starts)?;
+    words.next()?.parse::<u64>().ok().filter(|count| (1..=1 << 20).contains(count))
 }
 
 /// The GPUs that one comment says; none where it says two numbers of them.
@@ -125,6 +135,9 @@ mod tests {
             ("This script is tested on 8 x A100 80GB", 8),
             ("4 nodes of 8 GPUs", 32),
             ("16 nodes with 8 H100 GPUs each", 128),
+            // TRL `docs/source/clis.md`.
+            ("trl sft --config trl.yaml --num_processes 8", 8),
+            ("accelerate launch --num_processes=8 train.py", 8),
         ] {
             let text = format!("# {comment}\n[training]\nsteps = 1 # each step\n");
             assert_eq!(gpus_of_comments(&text), Some((gpus, comment.to_owned())), "{comment}");
@@ -138,6 +151,8 @@ mod tests {
             "2 GPUs in 4 ways on 3 nodes",
             "A100 80GB",
             "SBATCH --gpus 8 GPUs",
+            "trl sft --config trl.yaml --num_processes $GPUS",
+            "--num_processes 8 of the tokenizer",
         ] {
             assert_eq!(gpus_of_comments(&format!("x: 1 # {comment}\n")), None, "{comment}");
         }
