@@ -104,6 +104,16 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
 mod tests {
     use super::*;
     use shardscope_core::run::Schedule;
+    use shardscope_view::panels::answers::EXPORTS;
+
+    /// What the search of the page calls the forms is what their buttons are called.
+    #[test]
+    fn the_search_knows_the_forms() {
+        for (id, name, words) in EXPORTS {
+            let form = FORMATS.iter().find(|form| form.id == id).unwrap();
+            assert!(form.label == name && !words.is_empty(), "{id} {name}");
+        }
+    }
 
     #[test]
     fn every_form_can_be_chosen_copied_and_saved() {

@@ -1,6 +1,7 @@
 //! What the search over the settings answers besides: a question of the field opens the view, the figure or the lesson
 //! that has its answer.
 
+use crate::node::action::Dialog;
 use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
@@ -104,6 +105,44 @@ const ANSWERS: [SearchAnswer; 14] = [
         opens: || Action::Show(View::Whole),
     },
 ];
+
+/// Forms of an export by the words that people type for them, with the names of the forms' buttons. The first form of
+/// which a word was typed is opened.
+pub const EXPORTS: [(&str, &str, &[&str]); 15] = [
+    ("order", "Order for torchtitan (CSV)", &["order"]),
+    ("megatron", "Megatron-LM", &["megatron", "megatron-lm", "nemo"]),
+    ("torchtitan", "torchtitan", &["torchtitan", "titan"]),
+    ("deepspeed", "DeepSpeed", &["deepspeed"]),
+    ("nanotron", "Nanotron", &["nanotron"]),
+    ("axolotl", "axolotl", &["axolotl"]),
+    ("llama-factory", "LLaMA-Factory", &["llama-factory", "llamafactory"]),
+    ("trl", "Hugging Face Trainer, TRL", &["trl", "transformers"]),
+    ("accelerate", "Accelerate", &["accelerate"]),
+    ("torchtune", "torchtune", &["torchtune"]),
+    ("llm-foundry", "llm-foundry", &["llm-foundry"]),
+    ("peft", "PEFT", &["peft"]),
+    ("json", "JSON", &["json"]),
+    ("csv", "Tables as CSV", &["csv", "tables", "spreadsheet"]),
+    ("markdown", "Markdown", &["markdown", "report", "wiki"]),
+];
+
+/// Words that ask for an export.
+const EXPORTING: [&str; 6] = ["export", "exports", "save", "download", "script", "csv"];
+
+/// The export that `typed`, in lower case, asks for: "torchtitan export", "save as json", "order csv"; all forms where
+/// none is named.
+fn export_named(typed: &str) -> Option<(Action, Message)> {
+    let is_typed = |word: &&str| typed.split_whitespace().any(|typed| typed == *word);
+    if !EXPORTING.iter().any(|word| is_typed(word)) {
+        return None;
+    }
+    let open = |id| Action::Open(Dialog::Export(id));
+    let named = EXPORTS.iter().find(|(.., words)| words.iter().any(|word| is_typed(word)));
+    Some(match named {
+        Some((id, name, _)) => (open(id), t!("Export as {form}", form = Message::plain(name))),
+        None => (open("markdown"), t!("Export this run in one of {count} forms", count = EXPORTS.len())),
+    })
+}
 
 /// Letters from which on the beginning of a phrase finds its answer.
 const FEW: usize = 3;
@@ -372,7 +411,9 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
     let is_unknown = named.is_empty() && settings_named(run, &typed).is_none();
     let unknown = unknown.or_else(|| not_understood(&typed).filter(|_| is_unknown));
     let unknown = unknown.map(|words| leaf("li", "muted", t!("Not understood: {words}.", words)));
-    let found: Vec<Node> = named.into_iter().chain(found).chain(unknown).collect();
+    let export = export_named(&typed).map(|(action, title)| button(action, title));
+    let unknown = unknown.filter(|_| export.is_none());
+    let found: Vec<Node> = named.into_iter().chain(export).chain(found).chain(unknown).collect();
     if found.is_empty() { Node::none() } else { el("ul", &[("class", "answers")], &found) }
 }
 
@@ -407,7 +448,7 @@ mod tests {
     }
 
     /// What people type for a question, and what opens the view, the panel or the figure that has its answer.
-    const ASKED: [(&str, &str); 45] = [
+    const ASKED: [(&str, &str); 50] = [
         ("largest model", "search models"),
         ("What is the largest model", "search models"),
         ("8 H100", "apply gpus=8&gpu=h100-sxm-80gb"),
@@ -481,6 +522,11 @@ mod tests {
         ("fastest layout", "tab layouts"),
         ("exposed communication", "tab overlap"),
         ("how long does it take", "show whole"),
+        ("torchtitan export", "open export torchtitan"),
+        ("export torchtitan", "open export torchtitan"),
+        ("order csv", "open export order"),
+        ("Megatron script", "open export megatron"),
+        ("save", "open export markdown"),
     ];
 
     #[test]
