@@ -120,12 +120,12 @@ mod tests {
         for format in FORMATS {
             let mut run = Run::default();
             let needs = without(&run, format.id);
-            if needs.is_some() {
+            if let Some(needs) = needs {
                 // A form that has nothing to say of the run cannot be chosen.
                 let node = menu(&run, "json", &Stamp::default());
                 assert!(!node.actions().contains(&&Action::Open(Dialog::Export(format.id))), "{}", format.id);
                 // Why is read without a mouse.
-                let said = format!("{}: {}.", format.label, needs.unwrap());
+                let said = format!("{}: {}.", format.label, needs);
                 assert!(node.to_html().contains(&said), "{said}");
                 run = run
                     .with_texts(&[("rl.algorithm", "grpo".to_owned()), ("adapter.method", "lora".to_owned())])

@@ -46,7 +46,8 @@ const GPUS: [&str; 4] = ["gpu", "gpus", "cards", "accelerators"];
 const SHARES: [&str; 5] = ["per", "every", "each", "tp", "rank"];
 
 /// The GPUs that the comments of a text speak of, with the words of the first that does: "a preset for 128 H100 GPUs",
-/// "8 * 78GB", "4 nodes of 8 GPUs", "accelerate launch --num_processes 8 train.py"; none where comments speak of several numbers.
+/// "8 * 78GB", "4 nodes of 8 GPUs", `accelerate launch --num_processes 8 train.py`; none where comments speak of
+/// several numbers.
 pub(super) fn gpus_of_comments(text: &str) -> Option<(u64, String)> {
     const LENGTH: usize = 80;
     let comments = text.lines().filter_map(|line| {

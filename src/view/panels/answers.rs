@@ -133,11 +133,11 @@ const EXPORTING: [&str; 6] = ["export", "exports", "save", "download", "script",
 /// none is named.
 fn export_named(typed: &str) -> Option<(Action, Message)> {
     let is_typed = |word: &&str| typed.split_whitespace().any(|typed| typed == *word);
-    if !EXPORTING.iter().any(|word| is_typed(word)) {
+    if !EXPORTING.iter().any(is_typed) {
         return None;
     }
     let open = |id| Action::Open(Dialog::Export(id));
-    let named = EXPORTS.iter().find(|(.., words)| words.iter().any(|word| is_typed(word)));
+    let named = EXPORTS.iter().find(|(.., words)| words.iter().any(is_typed));
     Some(match named {
         Some((id, name, _)) => (open(id), t!("Export as {form}", form = Message::plain(name))),
         None => (open("markdown"), t!("Export this run in one of {count} forms", count = EXPORTS.len())),

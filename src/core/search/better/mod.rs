@@ -1,6 +1,7 @@
 //! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs,
-//! a larger batch where that is the loss, and activations in the host's memory where a Run is tuned; of a Run that is out of memory, or tight in its best layout, the ways to
-//! make it fit. Only what fits and what the named software can run; a kind without a gain is left out.
+//! a larger batch where that is the loss, and activations in the host's memory where a Run is tuned; of a Run that is
+//! out of memory, or tight in its best layout, the ways to make it fit. Only what fits and what the named software can
+//! run; a kind without a gain is left out.
 
 mod cause;
 mod larger;
