@@ -64,7 +64,7 @@ impl Linear {
     }
 
     /// True if both are parts of one matrix where queries, keys and values are one, and gate and up.
-    pub(crate) fn is_one_with(&self, next: &Self) -> bool {
+    fn is_one_with(&self, next: &Self) -> bool {
         let attention = |target| matches!(target, Target::Query | Target::Key | Target::Value);
         let up = |target| matches!(target, Target::Gate | Target::Up);
         let same = attention(self.target) && attention(next.target) || up(self.target) && up(next.target);
@@ -83,6 +83,22 @@ impl Linear {
         let scaled = if magnitudes { output / t } else { 0.0 };
         a + b + scaled
     }
+}
+
+/// `list` of a layer of `kind` with linears that are one matrix as one, with one A: queries, keys and values, gate and
+/// up. The projections of a latent attention are matrices of their own. Source: Megatron core `linear_qkv` and
+/// `linear_fc1` (`attention.py`, `mlp.py`), `linear_q_down_proj`, `linear_kv_down_proj` (`multi_latent_attention.py`).
+pub(crate) fn joined(list: Vec<Linear>, kind: LayerKind) -> Vec<Linear> {
+    let is_latent = matches!(kind.mixer, Mixer::Latent | Mixer::Sparse);
+    let is_apart = |target| is_latent && matches!(target, Target::Query | Target::Key | Target::Value);
+    let mut whole: Vec<Linear> = Vec::with_capacity(list.len());
+    for linear in list {
+        match whole.last_mut().filter(|before| before.is_one_with(&linear) && !is_apart(linear.target)) {
+            Some(before) => before.output += linear.output,
+            None => whole.push(linear),
+        }
+    }
+    whole
 }
 
 /// The linears of a layer of `kind` that adapters may be added to. State-space models and linear attentions have none

@@ -20,6 +20,7 @@ mod routed;
 mod stage;
 mod vision;
 
+pub(crate) use adapter::joined;
 pub use adapter::{Linear, Side, Target, linears};
 pub use architecture::{
     Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, TowerPlace, Vision,

@@ -4,7 +4,7 @@ use super::precision::{Format, Precision};
 use super::presets::Software;
 use crate::field::Steps::Double;
 use crate::field::{OneOf, fields, one_of, training};
-use crate::model::{Architecture, LayerKind, Linear, Target, linears};
+use crate::model::{Architecture, LayerKind, Linear, Target, joined, linears};
 
 one_of! {
     /// Ways to fine-tune a model beside its frozen weights.
@@ -211,8 +211,16 @@ impl Adapter {
         self.base.map_or(precision.param_gather, |base| base.is_read_by(precision.computes))
     }
 
-    /// The linears of a layer of `kind` that have one.
+    /// The linears of a layer of `kind` that have one, those that share an A as one: what memory, checkpoints, FLOPs
+    /// and messages count.
     pub fn beside(&self, model: &Architecture, kind: LayerKind) -> Vec<Linear> {
+        let list = self.beside_apart(model, kind);
+        if self.joins { joined(list, kind) } else { list }
+    }
+
+    /// The linears of a layer of `kind` that have one, each by itself: what the time of a step counts, also of those
+    /// that share an A. Shared there too, steps of MLPerf's LoRA, which are predicted too fast, are so by more.
+    pub(crate) fn beside_apart(&self, model: &Architecture, kind: LayerKind) -> Vec<Linear> {
         let mut list = linears(model, kind);
         let adapted = |linear: &Linear| linear.experts.is_none() || self.experts != ExpertAdapters::None;
         list.retain(|linear| self.adapts(linear.target) && adapted(linear));
@@ -252,13 +260,8 @@ impl Adapter {
     pub fn elements(&self, model: &Architecture, kind: LayerKind, tp: u64, ep: u64, etp: u64) -> [f64; 2] {
         let magnitudes = self.method == AdapterMethod::Dora;
         let (mut dense, mut routed) = (0.0, 0.0);
-        let list = self.beside(model, kind);
-        for (at, linear) in list.iter().enumerate() {
-            let joined = at.checked_sub(1).and_then(|before| list.get(before));
-            let joined = self.joins && model.mla.is_none() && joined.is_some_and(|before| before.is_one_with(linear));
-            // The second of a matrix has no A of its own.
-            let shared = if joined { self.rank as f64 * linear.input as f64 } else { 0.0 };
-            let one = |tp| linear.adapter(self.rank, magnitudes, tp) - shared;
+        for linear in self.beside(model, kind) {
+            let one = |tp| linear.adapter(self.rank, magnitudes, tp);
             match linear.experts {
                 None => dense += one(tp),
                 Some(_) if self.experts == ExpertAdapters::Shared => routed += one(etp),
@@ -272,6 +275,54 @@ impl Adapter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::{Run, Scenario};
+
+    /// Adapters of rank 16 of a run with `set`: trained parameters as memory and messages hold them, and those that a
+    /// token meets, which FLOPs count.
+    fn counted(set: &[(&str, &str)]) -> [f64; 2] {
+        let alone = [("adapter.method", "lora"), ("adapter.rank", "16"), ("gpus", "1"), ("tp", "1"), ("pp", "1")];
+        let run = Run::default().with_texts(&alone).unwrap().with_texts(set).unwrap();
+        let scenario = Scenario::new(&run).unwrap();
+        let adapter = scenario.adapter.as_ref().unwrap();
+        let model = &scenario.model;
+        let kinds = model.all_kinds();
+        let of = |(kind, layers): &(LayerKind, u64)| {
+            *layers as f64 * adapter.elements(model, *kind, 1, 1, 1).iter().sum::<f64>()
+        };
+        [kinds.iter().map(of).sum(), adapter.active_elements(model)]
+    }
+
+    /// Megatron-Bridge's LoRA has one adapter a matrix, `r (h + (a + 2 k) e)` of `linear_qkv` and `r (h + 2 f)` of
+    /// `linear_fc1`; PEFT one for each of q, k, v, gate and up (`docs/training/peft.md`, `LoRA` and `CanonicalLoRA`).
+    /// Llama 3.1 70B: h 8192, (a + 2 k) e 10240, f 28672.
+    #[test]
+    fn joined_linears_share_one_a_in_memory_and_in_flops() {
+        let [attention, up] = ["q_proj,k_proj,v_proj", "gate_proj,up_proj"];
+        for (stack, targets, layer) in [
+            ("megatron-2025", attention, 16 * (8192 + 10_240)),
+            ("megatron-2025", up, 16 * (8192 + 2 * 28_672)),
+            ("hf-trainer", attention, 16 * (3 * 8192 + 10_240)),
+            ("hf-trainer", up, 16 * (2 * 8192 + 2 * 28_672)),
+        ] {
+            let set = [("model", "llama-3.1-70b"), ("stack", stack), ("adapter.targets", targets)];
+            assert_eq!(counted(&set), [80.0 * f64::from(layer); 2], "{stack} {targets}");
+        }
+    }
+
+    /// DeepSeek-V3's down-projections of queries and of keys are matrices of their own in Megatron core, which cannot
+    /// join them: `linear_q_down_proj` (7168 to 1536), `linear_q_up_proj` (to 24576), `linear_kv_down_proj` (to 576),
+    /// `linear_kv_up_proj` (512 to 32768). Gate and up of its shared expert and its dense layers are one `linear_fc1`.
+    #[test]
+    fn a_latent_attention_joins_gate_and_up_alone() {
+        let layers = |targets| {
+            let set = [("model", "deepseek-v3"), ("stack", "megatron-2025"), ("adapter.targets", targets)];
+            counted(&[&set[..], &[("adapter.experts", "none"), ("model.mtp_modules", "0")]].concat())
+        };
+        let attention = 61 * 16 * (7168 + 1536 + 1536 + 24_576 + 7168 + 576 + 512 + 32_768);
+        assert_eq!(layers("q_proj,k_proj,v_proj"), [f64::from(attention); 2]);
+        let up = 3 * 16 * (7168 + 2 * 18_432) + 58 * 16 * (7168 + 2 * 2048);
+        assert_eq!(layers("gate_proj,up_proj"), [f64::from(up); 2]);
+    }
 
     /// Dettmers et al. 2023 (QLoRA), section 3: blocks of 64 cost 0.5 bit a parameter, with double quantisation 0.127.
     #[test]

@@ -44,7 +44,7 @@ pub(crate) fn beside_frozen(
         None => (1.0, 1.0 / layout.tp as f64),
         Some(experts) => (visited, experts as f64 / (layout.ep * layout.etp) as f64),
     };
-    for linear in adapter.beside(model, kind) {
+    for linear in adapter.beside_apart(model, kind) {
         let (rows, kept) = share(&linear);
         let rows = rows * tokens;
         let widths = (linear.input + linear.output) as f64 / layout.tp as f64;
