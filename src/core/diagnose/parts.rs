@@ -11,7 +11,8 @@ use crate::time::KernelClass;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A late launch behind a gap longer than this counts as a pause of the host. Source: diagnosis of 19 public traces.
+/// A late launch behind a gap longer than this counts as a pause of the host. Chosen on public traces,
+/// of which 15 are in `tests/data/traces`.
 const PAUSE_NS: i64 = 10_000_000;
 /// A launch that begins less than this after the end of a synchronisation counts as one that waited for it.
 const BEHIND_SYNC_NS: i64 = 50_000;

@@ -8,7 +8,7 @@ use shardscope::core::diagnose::{
 use shardscope::core::run::Run;
 use shardscope::core::time::KernelClass;
 use shardscope::core::units::{Seconds, show_seconds};
-use shardscope::io::evidence::read;
+use shardscope::io::evidence::{EvidenceFile, read};
 use shardscope::view::learn::{Dials, StepId};
 use std::collections::BTreeMap;
 
@@ -26,6 +26,28 @@ fn parts_of_every_public_trace_add_up_to_its_windows() {
         // Steps follow one another without a gap.
         assert!(windows.windows(2).all(|pair| pair[0].end == pair[1].begin), "{name}");
     }
+}
+
+/// The public traces are all files of the folder that hold kernels of a GPU, and page and code say how many.
+#[test]
+fn as_many_public_traces_are_read_as_page_and_code_say() {
+    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces")).unwrap();
+    let names = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.filter_map(|name| Some(name.strip_suffix(".json.gz")?.to_owned())).collect();
+    let mut with_kernels: Vec<String> = names
+        .into_iter()
+        .filter(|name| match read(&bytes(&format!("{name}.json.gz")), &Run::default()) {
+            Ok(EvidenceFile::Trace(trace, _)) => !trace.activities.is_empty(),
+            _ => false,
+        })
+        .collect();
+    with_kernels.sort();
+    assert_eq!(with_kernels, TRACES);
+    let count = TRACES.len();
+    let page = include_str!("../../../docs/methods/diagnosis.md");
+    assert!(page.contains(&format!("all windows of {count} public traces")));
+    assert!(page.contains(&format!("three damaged of {count} public files")));
+    assert!(include_str!("../../../src/core/diagnose/parts.rs").contains(&format!("of which {count} are in")));
 }
 
 /// Milliseconds of a step that another program, a prototype in Python, finds in the same files: length, compute,
