@@ -119,6 +119,20 @@ fn the_largest_phase_decides_and_models_apart_need_less() {
     assert_eq!(squeezed.verdict, Verdict::Oom);
 }
 
+/// On the host wait weights, master weights and moments of the policy, `2 P + 12 P / d` under Megatron's distributed
+/// optimizer (`docs/dist_optimizer.md`), weights of the reference and of the engine, 2 P each; gradients in no format:
+/// Megatron core frees their buffers and makes them again (`param_and_grad_buffer.py`, `offload_to_cpu`).
+#[test]
+fn no_gradients_wait_on_the_host() {
+    for grads in ["4", "2"] {
+        let run = [("stack", "megatron-2025"), ("precision", "bf16-fp32-grads"), ("zero", "1"), VERL];
+        let more = [("phases.offload", "true"), ("precision.grads", grads)];
+        let host = memory(&[&run[..], &more].concat()).host.unwrap();
+        let expected = 8.0 * (2.0 + 12.0 / 8.0 + 2.0 + 2.0) * P;
+        assert!((host.total_bytes.0 / expected - 1.0).abs() < 1e-6, "{grads}: {} {expected}", host.total_bytes.0);
+    }
+}
+
 /// Engines that sleep at level 1 keep their weights on the host, `2 P / t_r` a GPU (vLLM, sleep mode).
 #[test]
 fn a_sleeping_engines_weights_wait_on_the_host() {

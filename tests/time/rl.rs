@@ -125,6 +125,7 @@ fn ranges_hold_steps_of_models_that_the_fit_left_out() {
     let models: std::collections::BTreeSet<&str> = rows.iter().map(|(_, model, ..)| *model).collect();
     assert!(models.len() >= 5, "{models:?}");
     let (mut inside, mut errors) = (0, Vec::new());
+    let mut held: std::collections::BTreeMap<&str, [usize; 2]> = std::collections::BTreeMap::new();
     for left_out in models {
         // Fitted to NeMo-RL alone, as the shipped constants are.
         let seen = rows.iter().filter(|(row, model, ..)| *model != left_out && row.framework == "nemo-rl");
@@ -133,7 +134,11 @@ fn ranges_hold_steps_of_models_that_the_fit_left_out() {
         let best = (0..fits.len()).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap();
         for (row, _, [low, high], steps) in rows.iter().filter(|(_, model, ..)| *model == left_out) {
             let ratio = row.step_s / steps[best];
-            inside += usize::from((*low..=*high).contains(&ratio));
+            let is_inside = usize::from((*low..=*high).contains(&ratio));
+            inside += is_inside;
+            let [within, all] = held.entry(row.framework.as_str()).or_default();
+            *within += is_inside;
+            *all += 1;
             errors.push((1.0 / ratio - 1.0).abs());
             let (rates, over) = fits[best];
             println!("{left_out}: {ratio:.2} by {:.0} µs, {}, {over}", rates.layer_s * 1e6, rates.across_nodes);
@@ -144,6 +149,39 @@ fn ranges_hold_steps_of_models_that_the_fit_left_out() {
     println!("{inside} of {} inside, median error {median:.3}", errors.len());
     assert!((0.75..=0.9).contains(&share), "{share}");
     assert!(median < 0.25, "{median}");
+    // What page and code say of the ranges are the counts of these rows.
+    let page = include_str!("../../docs/methods/reinforcement-learning.md");
+    let code = include_str!("../../src/core/rl/range.rs").replace("\n///", "");
+    for (id, name) in [("nemo-rl", "NeMo-RL"), ("verl", "verl")] {
+        let [within, all] = held[id];
+        let row = page.lines().find(|line| line.starts_with(&format!("| {name} |"))).unwrap();
+        assert!(row.ends_with(&format!("| {within} of {all} steps of models that a fit had left out are inside |")));
+        assert!(code.contains(&format!("{name} {within} of {all}")), "{name} {within} of {all}");
+    }
+    assert!(page.contains(&format!("inside these ranges\n{inside} times of {} (", errors.len())));
+}
+
+/// A colocated trainer's weights, master weights and moments leave the GPU and return: `2 P/t + 12 P/(t d)` bytes with
+/// Adam in fp32 (Megatron-LM `docs/dist_optimizer.md`: 6 + 12/d, of which 4 are gradients), 8 for 12 with moments of
+/// two bytes. Gradients are freed, not copied, whatever they are kept in (`param_and_grad_buffer.py`, `offload_to_cpu`).
+#[test]
+fn what_leaves_a_trainer_is_what_its_settings_keep() {
+    let seconds = |more: &str| -> f64 {
+        let link = if more.starts_with("tp=") { COLOCATED.replace("tp=8", more) } else { format!("{COLOCATED}{more}") };
+        let step = predict(&run(&link)).unwrap();
+        let own = step.phases.iter().filter(|phase| phase.name.id() == "offload");
+        own.map(|phase| phase.seconds.0).sum()
+    };
+    let usual = seconds("");
+    let bytes = |tp: f64, states: f64| (2.0 + states / (64.0 / tp)) / tp;
+    for (more, tp, states) in
+        [("&precision=bf16-fp32-grads&precision.moment1=2&precision.moment2=2", 8.0, 8.0), ("tp=4", 4.0, 12.0)]
+    {
+        let (ratio, expected) = (seconds(more) / usual, bytes(tp, states) / bytes(8.0, 12.0));
+        // The vocabulary is padded to a multiple of 128 t.
+        assert!((ratio / expected - 1.0).abs() < 1e-3, "{more}: {ratio} {expected}");
+    }
+    assert_eq!(seconds("&precision=bf16-fp32-grads&precision.grads=2"), usual);
 }
 
 /// verl's own report (`dynamic_schedule.md`): with 16 GPUs of 32 the engines are waited for, with 24 the trainer is.

@@ -193,7 +193,7 @@ pub(super) fn sides(setting: &RlSetting<'_>, engines: u64, apart: bool, trained:
         training: trained.training,
         verifier: Seconds(rl.verifier_s.unwrap_or(0.0)),
         sync: sync(trained.parameters, &placed, framework),
-        offload: if moved { offload(trained.parameters, setting.run.gpus as f64, &setting.gpu) } else { Seconds::ZERO },
+        offload: if moved { offload(trained.moved, &setting.gpu) } else { Seconds::ZERO },
         overlaps: apart && streams,
     };
     let over = |measured: Option<f64>, predicted: Seconds| measured.map_or(1.0, |seconds| seconds / predicted.0);

@@ -2,7 +2,7 @@
 
 use super::WideningCause;
 use crate::issue::Issue;
-use crate::memory::phases::Phase;
+use crate::memory::phases::{Phase, policy_on_host};
 use crate::report::{Evaluation, evaluate};
 use crate::run::{LengthsParts, PhasesParts, RlParts, Run};
 use crate::units::{Bytes, Seconds, whole};
@@ -65,6 +65,8 @@ pub struct Trained {
     pub phases: Vec<Phase>,
     pub capacity: Bytes,
     pub parameters: f64,
+    /// Bytes of the fullest GPU that wait in host memory while the engines work, where they leave it.
+    pub moved: Bytes,
     pub causes: Vec<WideningCause>,
 }
 
@@ -135,6 +137,7 @@ pub fn trained(run: &Run, phases: &PhasesParts, gpus: u64, load: &Load) -> Resul
         phases: evaluation.report.memory.phases.clone(),
         capacity: evaluation.report.memory.capacity_bytes,
         parameters: sent(&evaluation),
+        moved: policy_on_host(&evaluation.scenario, &evaluation.loads, &evaluation.report.memory.per_stage),
         causes,
     })
 }

@@ -108,6 +108,14 @@ impl Member {
         items
     }
 
+    /// Bytes that wait in host memory while it does not work: weights, master weights and moments. Buffers of gradients
+    /// are freed and made again, not copied. Source: Megatron core `distributed/param_and_grad_buffer.py`
+    /// (`offload_to_cpu`, `reload_from_cpu`).
+    fn on_host(&self, load: &RankLoad) -> f64 {
+        let items = self.lasting::<f64>(load).into_iter();
+        items.filter(|item| item.component != Component::Gradients).map(|item| item.bytes).sum()
+    }
+
     /// Items while it does `work` and `phases` are as they are; those of training are in its `training`.
     fn working<Q: Quantity>(&self, work: Work, load: &RankLoad, phases: &Phases) -> Vec<Item<Q>> {
         if work == Work::Train && self.training.is_some() {
@@ -260,6 +268,15 @@ pub(super) fn beside<Q: Quantity>(
     items
 }
 
+/// Bytes of the policy that leave the fullest GPU and return, where models leave it while they do not work.
+pub(crate) fn policy_on_host(scenario: &Scenario, loads: &[RankLoad], training: &[StageMemory]) -> Bytes {
+    let each = loads.iter().zip(training).map(|(load, memory)| {
+        let policy = Member { actor: Actor::Policy, scenario: scenario.clone(), training: Some(memory.clone()) };
+        policy.on_host(load)
+    });
+    Bytes(each.fold(0.0, f64::max))
+}
+
 /// Bytes a GPU that wait on its host while they are not needed: models that leave it, and the engine's weights.
 pub(crate) fn away(scenario: &Scenario, loads: &[RankLoad], training: &[StageMemory]) -> Bytes {
     let Some(phases) = &scenario.phases else {
@@ -270,8 +287,7 @@ pub(crate) fn away(scenario: &Scenario, loads: &[RankLoad], training: &[StageMem
         let ranks = loads.iter().zip(training).enumerate();
         let each = ranks.map(|(rank, (load, memory))| -> f64 {
             let list = members(scenario, phases, rank, load, memory);
-            let items = list.iter().flat_map(|member| member.lasting::<f64>(load));
-            items.map(|item| item.bytes).sum()
+            list.iter().map(|member| member.on_host(load)).sum()
         });
         away = each.fold(0.0, f64::max);
     }

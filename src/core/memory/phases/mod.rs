@@ -13,4 +13,4 @@ mod members;
 
 pub(crate) use explain::explain;
 pub use members::Phase;
-pub(crate) use members::{away, phases};
+pub(crate) use members::{away, phases, policy_on_host};
