@@ -6,6 +6,7 @@ use shardscope_core::advice::ScheduleFigures;
 use shardscope_core::memory::host::HostMemory;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::pipeline::able::runs_schedule;
+use shardscope_core::pipeline::release::needed_release;
 use shardscope_core::report::{Memory, Peak, Pipeline};
 use shardscope_core::run::Method;
 use shardscope_core::run::presets::{Stack, published};
@@ -164,6 +165,11 @@ pub fn schedule(run: &Run) -> Message {
 pub fn unable(run: &Run) -> Option<Message> {
     let is_run = can_run(run) && run.is_adapted_by_its_software();
     (!is_run).then(|| not_in(run.stack.preset_row()))
+}
+
+/// The release that the layout of `run` needs, where its software may be an earlier one: "needs Megatron Core 0.9".
+pub fn needed(run: &Run) -> Option<Message> {
+    needed_release(run).map(|needed| t!("needs {release}", release = needed.release()))
 }
 
 /// What the software of `run` does not run of it, in a sentence without its end; none where it runs all, and of a

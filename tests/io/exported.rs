@@ -204,6 +204,16 @@ fn without_comments(text: &str) -> String {
     serde_json::to_string(&Value::Map(entries)).unwrap()
 }
 
+/// DeepSpeed asserts a ZeRO stage of at most 2 beside `tensor_parallel` up to 0.19.3 (`runtime/engine.py`).
+#[test]
+fn tensor_parallelism_under_zero_3_names_the_release_that_takes_it() {
+    for (sizes, needs) in [("tp=2&zero=3", true), ("tp=2&zero=2", false), ("tp=1&zero=3", false)] {
+        let run = decode(&format!("v=1&model=llama-3.1-8b&gpus=64&pp=1&stack=deepspeed&{sizes}")).run;
+        let text = export(&run, "deepspeed", &Stamp::default()).unwrap();
+        assert_eq!(text.contains("needs DeepSpeed 0.19.4"), needs, "{sizes}: {text}");
+    }
+}
+
 /// Megatron-LM: a layout of stages is an argument since core 0.13, the layers of the ends since 0.9
 /// (`megatron/training/arguments.py`).
 #[test]

@@ -448,7 +448,7 @@ fn no_schedule_is_suggested_that_the_software_has_not() {
 }
 
 /// DeepSpeed edaa722. `engine.py`, `_configure_tensor_parallel_states`: "`AutoTP` + ZeRO stage 3 is supported for both
-/// inference and training". `auto_ep_folding.py`, `validate_folding_global`: experts on ranks of their own go with
+/// inference and training", which releases since 0.19.4 have. `auto_ep_folding.py`, `validate_folding_global`: experts on ranks of their own go with
 /// tensor parallelism under ZeRO 0, 1 and 2, with no tensor parallelism within an expert. Sequences are exchanged by
 /// Ulysses alone, and `pipe/engine.py` asserts "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism".
 #[test]

@@ -365,24 +365,3 @@ fn sequence_parallelism_that_is_off_is_a_remedy() {
     let others = list.iter().filter(|one| turned_on(&one.set) && one.part != overlap.part);
     assert!(others.count() > 0, "{list:#?}");
 }
-
-/// `CHANGELOG.md` and `arguments.py` of Megatron-LM: core 0.9 gave the first and the last stage layers of their own,
-/// 0.13 each of them. What only some releases of the software have is said wherever the run stands.
-#[test]
-fn stages_that_a_newer_release_has_are_noticed() {
-    for (stack, stages, release) in [
-        ("megatron-2024", "8,8,8,8", None),
-        ("megatron-2024", "7,9,9,7", Some("0.9")),
-        ("megatron-2024", "8,8,9,7", Some("0.13")),
-        ("megatron-2025", "8,8,9,7", Some("0.13")),
-        ("megatron-2026", "8,8,9,7", None),
-        ("torchtitan", "8,8,9,7", None),
-    ] {
-        let run = Run::default().with_texts(&[("stack", stack), ("pp", "4"), ("stage_layers", stages)]).unwrap();
-        let warnings = evaluate(&run).unwrap().report.warnings;
-        let said = |issue: &&Issue| issue.message.to_string().starts_with("such stages need Megatron Core ");
-        let said = warnings.iter().find(said).map(|issue| issue.message.to_string());
-        assert_eq!(said.is_some(), release.is_some(), "{stack} {stages}: {said:?}");
-        assert!(release.is_none_or(|release| said.unwrap().contains(release)), "{stack} {stages}");
-    }
-}

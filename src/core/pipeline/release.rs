@@ -1,12 +1,55 @@
-//! The release of Megatron Core that the layers of a pipeline's stages need.
+//! The release of its software that a layout needs.
 
+use crate::message::{Message, verbatim};
 use crate::run::presets::{Peers, STACKS, Stack, Trainer};
 use crate::run::{Run, even_split};
+use crate::t;
 
 /// Release of Megatron Core since which the layers of each stage are given one by one, and that since which those of
 /// the first and the last rank are: `--pipeline-model-parallel-layout`, `--decoder-first-pipeline-num-layers`. Source:
 /// history of `megatron/training/arguments.py`.
 pub const STAGES_SINCE: [&str; 2] = ["0.13 (2025)", "0.9"];
+
+/// Release of `DeepSpeed` since which it trains with tensor parallelism under ZeRO-3. From 0.16.4, the first with
+/// `tensor_parallel.autotp_size`, to 0.19.3 its `runtime/engine.py` asserts a ZeRO stage of at most 2 beside it; 0.19.4
+/// is of August 2026. Source: tags of deepspeedai/DeepSpeed, `_configure_tensor_parallel_states`.
+pub const TENSOR_UNDER_ZERO_3_SINCE: &str = "0.19.4 (2026)";
+
+/// What of a layout not every release of its software has, with the release since which it has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeededRelease {
+    /// The layers of its stages, of Megatron Core.
+    Stages(&'static str),
+    /// Tensor parallelism under ZeRO-3, of `DeepSpeed`.
+    TensorUnderZero3,
+}
+
+impl NeededRelease {
+    /// Program and release: `Megatron Core 0.13 (2025)`.
+    pub fn release(self) -> String {
+        match self {
+            Self::Stages(release) => format!("Megatron Core {release}"),
+            Self::TensorUnderZero3 => format!("DeepSpeed {TENSOR_UNDER_ZERO_3_SINCE}"),
+        }
+    }
+
+    /// What needs it, in a sentence without its end.
+    pub fn words(self) -> Message {
+        let release = verbatim(self.release());
+        match self {
+            Self::Stages(_) => t!("{release} or later is needed for such stages", release),
+            Self::TensorUnderZero3 => t!("{release} or later is needed for tensor parallelism under ZeRO-3", release),
+        }
+    }
+
+    /// The field where it can be mended.
+    pub(crate) fn field(self) -> &'static str {
+        match self {
+            Self::Stages(_) => "stage_layers",
+            Self::TensorUnderZero3 => "zero",
+        }
+    }
+}
 
 /// True if Megatron-LM's releases before [`STAGES_SINCE`] say the layers of these stages, `chunks` a rank, by those of
 /// the first and the last rank: the ranks between have equally many.
@@ -41,9 +84,12 @@ fn needed_by(run: &Run) -> Option<usize> {
     needed(run.stack.preset_row(), model.mtp_modules, &stages, run.virtual_stages)
 }
 
-/// The release of Megatron Core that the stages of `run` need, where its software may be an earlier one.
-pub fn needed_release(run: &Run) -> Option<&'static str> {
-    needed_by(run).map(|at| STAGES_SINCE[at])
+/// The release that the layout of `run` needs, where its software may be an earlier one.
+pub fn needed_release(run: &Run) -> Option<NeededRelease> {
+    if run.stack.preset_row().trainer == Trainer::DeepSpeed {
+        return (run.tp > 1 && run.zero == 3).then_some(NeededRelease::TensorUnderZero3);
+    }
+    needed_by(run).map(|at| NeededRelease::Stages(STAGES_SINCE[at]))
 }
 
 /// True if a run of `stack` may be of Megatron Core's `release`. The first stack is what a link or a request without
@@ -52,7 +98,7 @@ fn may_be(stack: &Stack, release: u32) -> bool {
     stack.choice == STACKS[0].choice || stack.is_core(release)
 }
 
-/// [`needed_release`] where no release that the software of `run` may be is as new.
+/// [`needed_release`] of stages where no release that the software of `run` may be is as new.
 pub(crate) fn lacked_release(run: &Run) -> Option<&'static str> {
     let at = needed_by(run)?;
     (!may_be(run.stack.preset_row(), NUMBERS[at])).then_some(STAGES_SINCE[at])
@@ -75,7 +121,10 @@ mod tests {
         let needed = |stack: &str, stages: &str, v: &str| {
             let edits = [("stack", stack), ("pp", "4"), ("stage_layers", stages), ("virtual_stages", v)];
             let run = Run::default().with_texts(&edits).unwrap();
-            needed_release(&run)
+            needed_release(&run).map(|needed| match needed {
+                NeededRelease::Stages(release) => release,
+                NeededRelease::TensorUnderZero3 => panic!("{stack} {stages}"),
+            })
         };
         assert_eq!(needed("megatron-2024", "8,8,8,8", "1"), None);
         assert_eq!(needed("megatron-2024", "7,9,9,7", "1"), Some("0.9"));
@@ -103,6 +152,29 @@ mod tests {
             assert_eq!(lacked(stack, "7,9,9,7", "1"), ends, "{stack}");
             let each = is_before(&["megatron-2021", "nemo-2024"]).then_some("0.13 (2025)");
             assert_eq!(lacked(stack, "8,8,9,7", "1"), each, "{stack}");
+        }
+    }
+
+    /// `runtime/engine.py` of `DeepSpeed`, `_configure_tensor_parallel_states`: v0.16.4, v0.17.6, v0.18.9 and v0.19.3
+    /// assert `zero_optimization_stage() <= 2`, v0.19.4 and v0.19.5 take stage 3 in training. Other stages and other
+    /// programs need nothing.
+    #[test]
+    fn tensor_parallelism_under_zero_3_needs_the_release_that_takes_it() {
+        for (stack, tp, zero, needs) in [
+            ("deepspeed", "2", "3", true),
+            ("deepspeed", "2", "2", false),
+            ("deepspeed", "1", "3", false),
+            ("fsdp2", "2", "3", false),
+            ("megatron-2025", "2", "3", false),
+        ] {
+            let edits = [("stack", stack), ("pp", "1"), ("tp", tp), ("zero", zero)];
+            let run = Run::default().with_texts(&edits).unwrap();
+            let needed = needed_release(&run);
+            assert_eq!(needed, needs.then_some(NeededRelease::TensorUnderZero3), "{stack} {tp} {zero}");
+            let words = needed.map_or_else(String::new, |needed| needed.words().to_string());
+            assert_eq!(words.contains("DeepSpeed 0.19.4"), needs, "{words}");
+            // A release runs it.
+            assert!(can_run(&run), "{stack} {tp} {zero}");
         }
     }
 }

@@ -11,7 +11,7 @@ use super::reduction::often_reduced;
 use super::schedule::in_run;
 use super::step::{End, ends, of_rank, step};
 use super::warnings::{
-    crowded, host_memory, much_bubble, no_adapters, not_in_software, reference_too_large, release_of_stages,
+    crowded, host_memory, much_bubble, no_adapters, not_in_software, reference_too_large, release_of_layout,
 };
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -90,7 +90,7 @@ impl Draft {
         let (scenario, spec, verdict) = (&self.scenario, &self.spec, memory.verdict);
         let mut warnings = scenario.warnings.clone();
         warnings.extend(not_in_software(scenario));
-        warnings.extend(release_of_stages(&scenario.run));
+        warnings.extend(release_of_layout(&scenario.run));
         warnings.extend(no_adapters(scenario));
         warnings.extend(pipeline::warnings(spec).into_iter().map(|issue| in_run(issue, scenario)));
         warnings.extend(by_method);

@@ -106,11 +106,11 @@ pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
     })
 }
 
-/// Notices the release that the stages of `run` need where its software may be an earlier one: nothing is wrong, but
+/// Notices the release that the layout of `run` needs where its software may be an earlier one: nothing is wrong, but
 /// that one refuses the Run.
-pub(super) fn release_of_stages(run: &Run) -> Option<Issue> {
-    let release = needed_release(run).filter(|_| lacked_release(run).is_none())?;
-    Some(Issue::notice("stage_layers", t!("such stages need Megatron Core {release} or later", release)))
+pub(super) fn release_of_layout(run: &Run) -> Option<Issue> {
+    let needed = needed_release(run).filter(|_| lacked_release(run).is_none())?;
+    Some(Issue::notice(needed.field(), needed.words()))
 }
 
 /// Software that runs the layout of `run` as it is: by the same program where it does, else the first in the order of
@@ -249,4 +249,41 @@ fn few_microbatches(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
     };
     let twice = scenario.run.global_batch.saturating_mul(2);
     Some(Issue::warning("global_batch", message).with_fix("global_batch", twice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::issue::Severity;
+    use crate::report::report;
+
+    /// What only some releases of the software have is said wherever the Run stands: layers of stages by the arguments
+    /// of Megatron-LM, `tensor_parallel` under ZeRO-3 by the assertion of `DeepSpeed` up to 0.19.3.
+    #[test]
+    fn a_layout_that_not_every_release_runs_has_a_notice() {
+        let stages = |stack, stages| [("stack", stack), ("pp", "4"), ("stage_layers", stages)];
+        let sharded = |stack, zero| [("stack", stack), ("pp", "1"), ("zero", zero)];
+        for (edits, needs) in [
+            (stages("megatron-2024", "8,8,9,7"), Some(("stage_layers", "Megatron Core 0.13"))),
+            (stages("megatron-2024", "7,9,9,7"), Some(("stage_layers", "Megatron Core 0.9"))),
+            (stages("megatron-2024", "8,8,8,8"), None),
+            (stages("megatron-2025", "8,8,9,7"), Some(("stage_layers", "Megatron Core 0.13"))),
+            (stages("megatron-2026", "8,8,9,7"), None),
+            (stages("torchtitan", "8,8,9,7"), None),
+            // No release that it may be has them: a warning says so.
+            (stages("megatron-2021", "8,8,9,7"), None),
+            (sharded("deepspeed", "3"), Some(("zero", "DeepSpeed 0.19.4"))),
+            (sharded("deepspeed", "2"), None),
+            (sharded("fsdp2", "3"), None),
+        ] {
+            let run = Run::default().with_texts(&edits).unwrap();
+            let warnings = report(&run).unwrap().warnings;
+            let found = warnings.iter().find(|issue| issue.message.to_string().contains(" or later is needed for "));
+            assert_eq!(found.map(|issue| issue.severity), needs.map(|_| Severity::Notice), "{edits:?}");
+            let is_said = found.zip(needs).is_none_or(|(issue, (field, release))| {
+                issue.field == field && issue.message.to_string().starts_with(release)
+            });
+            assert!(is_said, "{edits:?} {found:?}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::dialect::rows::prelude::*;
 use crate::json::pretty;
+use shardscope_core::pipeline::release::TENSOR_UNDER_ZERO_3_SINCE;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "deepspeed",
@@ -253,6 +254,14 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
         let interval = u64::from(run.recompute != Recompute::None);
         writer.say("pipeline.activation_checkpoint_interval", interval);
     }
+}
+
+/// The release of `DeepSpeed` that what is `said` needs, where any release is launched.
+pub(crate) fn needs_release(said: &[(String, Value)]) -> Option<String> {
+    let cuts = said.iter().any(|(name, _)| name == "tensor_parallel.autotp_size");
+    let shards = said.iter().any(|(name, value)| name == "zero_optimization.stage" && *value == Value::Number(3.0));
+    (cuts && shards)
+        .then(|| format!("tensor_parallel under ZeRO stage 3 needs DeepSpeed {TENSOR_UNDER_ZERO_3_SINCE} or later."))
 }
 
 /// JSON that says `entries`, comments under a key that nothing reads.

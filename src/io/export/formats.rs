@@ -429,6 +429,8 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
     let mut entries = dialect.written(scenario);
     if dialect.id == megatron::DIALECT.id {
         comments.extend(megatron::needs_release(scenario, &entries));
+    } else if dialect.id == deepspeed::DIALECT.id {
+        comments.extend(deepspeed::needs_release(&entries));
     }
     let mut blanks = Vec::new();
     match purpose {

@@ -6,6 +6,7 @@ use crate::words;
 use shardscope_core::advice::fit::label;
 use shardscope_core::diagnose::differences as settings_in_words;
 use shardscope_core::issue::{Fix, Issue};
+use shardscope_core::pipeline::release::needed_release;
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
 use shardscope_core::search::ladder::{
@@ -139,7 +140,14 @@ pub fn chip(whose: &Whose) -> Node {
             Some(peak) if !is_least(&peak, outcome) => {
                 t!("No layout that was searched fits, even with full recomputation.")
             }
-            _ => Message::joined(" ", std::iter::once(reason(outcome)).chain(tight.cloned())),
+            _ => {
+                let needed = match outcome {
+                    Some(LadderEnd::Chosen(choice)) => needed_release(&choice.run),
+                    _ => None,
+                };
+                let needed = needed.map(|needed| t!("{why}.", why = needed.words()));
+                Message::joined(" ", std::iter::once(reason(outcome)).chain(needed).chain(tight.cloned()))
+            }
         });
         let undo = match outcome {
             Some(LadderEnd::Chosen(_) | LadderEnd::Failed(_)) => {
@@ -405,6 +413,20 @@ mod tests {
         let fix = Issue::warning("pp", "short").with_fixes(vec![("pp", "4".to_owned())]);
         let said = saying_what_is_chosen(&run, LayoutOrigin::Chosen, std::slice::from_ref(&fix));
         assert_eq!(said, [fix]);
+    }
+
+    /// What is chosen says which release its layout needs where the software that is named may be an earlier one:
+    /// stages that differ are of Megatron Core 0.9 or 0.13, even ones of any.
+    #[test]
+    fn what_is_chosen_names_the_release_that_it_needs() {
+        for (stages, needs) in [("8,8,9,7", "Megatron Core 0.13"), ("7,9,9,7", "Megatron Core 0.9"), ("8,8,8,8", "")] {
+            let run = Run::default().with_texts(&[("pp", "4"), ("stage_layers", stages)]).unwrap();
+            let figures = shardscope_core::search::Figures::from(&shardscope_core::report::report(&run).unwrap());
+            let outcome = LadderEnd::Chosen(Box::new(LadderChoice { run, figures, searched: None }));
+            let html = whose(LayoutOrigin::Chosen, Some(&outcome), None).to_html();
+            assert!(html.contains("chosen for you") && html.contains(needs), "{html}");
+            assert_eq!(html.contains("or later is needed"), !needs.is_empty(), "{html}");
+        }
     }
 
     #[test]

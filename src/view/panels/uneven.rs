@@ -7,11 +7,12 @@ use crate::node::markup::document;
 use crate::panels::budget::keeping_budget;
 use crate::panels::names::{brief, sets};
 use crate::prelude::*;
-use crate::words::{said_of, untold, verdict_of};
+use crate::words::{needed, said_of, untold, verdict_of};
 use shardscope_core::advice::{
     BalancedSplits, GainingPipeline, LayerSplit, TRIED_RANKS, balance, is_told, pipeline_that_gains, pipeline_to_split,
     tower_off,
 };
+use shardscope_core::pipeline::release::needed_release;
 use shardscope_core::report::{Pair, SplitOrigin};
 use shardscope_core::source::UNEVEN_PP;
 
@@ -110,7 +111,10 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             _ => text(name(*origin)),
         });
         let comma = |at| if at > 0 { text(", ") } else { Node::none() };
-        names.enumerate().flat_map(|(at, name)| [comma(at), name]).collect::<Node>()
+        let names = names.enumerate().flat_map(|(at, name)| [comma(at), name]);
+        // What any release of the software has needs no words.
+        let needed = needed(&split.evaluation.scenario.run).map(|words| leaf("span", "tag", words));
+        names.chain(needed.into_iter().flat_map(|tag| [text(" "), tag])).collect::<Node>()
     };
     let choose = |split: &LayerSplit| {
         let set = vec![("stage_layers", list(&split.layers))];
@@ -291,6 +295,10 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
         } else {
             t!("With {layers} a step takes {gain} less time; the run {verdict}.", layers, gain, verdict)
         }));
+        let release = |split: &LayerSplit| needed_release(&split.evaluation.scenario.run);
+        let needs = release(best).filter(|_| release(own).is_none());
+        let needs = needs.map(|needed| t!("{why}.", why = needed.words()));
+        notes.extend(needs.into_iter().flat_map(|words| [text(" "), text(words)]));
         let untold = untold(&own.evaluation.scenario.run, best.step_s() / own.step_s());
         // What may be equal, or does not run, is not offered as a gain.
         let is_gain = untold.is_none() && then.overall != Verdict::Oom;
@@ -390,6 +398,24 @@ mod tests {
         assert!(run.pp > 1 && !is_told(run, best.0, even.0), "{html}");
         assert!(best <= even && html.contains(&show_seconds(best)) && html.contains(&show_seconds(even)), "{html}");
         assert!(!html.contains("is faster") && html.contains("nothing to balance"), "{html}");
+    }
+
+    /// Stages that differ have arguments since Megatron Core 0.9 or 0.13 (`megatron/training/arguments.py`): the splits
+    /// of software of 2024 say which, in the table and beside the press; the even one and torchtitan's need nothing.
+    #[test]
+    fn a_split_names_the_release_that_it_needs() {
+        for (stack, zero, needs) in [("megatron-2024", "1", true), ("torchtitan", "2", false)] {
+            let run = Run::default().with_texts(&[("stack", stack), ("zero", zero)]).unwrap();
+            let own = evaluate(&run).unwrap();
+            let splits = balance(&own).unwrap();
+            let [even, best] = [SplitOrigin::Even, SplitOrigin::Best].map(|origin| splits.of(origin).unwrap());
+            assert!(best.layers != even.layers && even.layers.windows(2).all(|pair| pair[0] == pair[1]));
+            let table = picture(&own, MemoryUnit::Gib).to_html();
+            assert_eq!(table.matches("needs Megatron Core 0.").count(), usize::from(needs), "{table}");
+            let words = uneven(&splits, &"H100".into()).to_html();
+            assert!(words.contains("less time"), "{words}");
+            assert_eq!(words.contains("or later is needed for such stages"), needs, "{words}");
+        }
     }
 
     #[test]

@@ -159,7 +159,8 @@ impl Trainer {
     /// - torchtitan b5bcd76: `torchtitan/config/configs.py`, class `ParallelismConfig`.
     /// - nanotron 19f88fb: `src/nanotron/config/parallelism_config.py`.
     /// - `DeepSpeed` edaa722: `deepspeed/runtime/engine.py`, `_configure_tensor_parallel_states`, and
-    ///   `docs/_pages/config-json.md`, "tensor parallelism" (`AutoTP` with ZeRO 0 to 3: its tutorial names 0 to 2);
+    ///   `docs/_pages/config-json.md`, "tensor parallelism" (`AutoTP` with ZeRO 0 to 3; with 3 since the release that
+    ///   `core/pipeline/release.rs` names);
     ///   `docs/_tutorials/ulysses-alst-sequence-parallelism.md` for models of Hugging Face; `mixture-of-experts.md`.
     ///   Its pipelines need a model written as `PipelineModule`, which models of Hugging Face are not, and at most
     ///   ZeRO-1 (`deepspeed/runtime/pipe/engine.py`).

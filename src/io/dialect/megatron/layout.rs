@@ -230,6 +230,7 @@ fn written(stages: &[u64], modules: u64, predicts: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardscope_core::pipeline::release::NeededRelease;
 
     #[test]
     fn layouts_are_read_and_written() {
@@ -262,7 +263,7 @@ mod tests {
             let needed = shardscope_core::pipeline::release::needed_release(&run);
             let said = needs_release(&scenario, &writer.done());
             assert_eq!(said.is_some(), needed.is_some(), "{stack} {set:?} {said:?}");
-            if let Some((said, release)) = said.zip(needed) {
+            if let Some((said, NeededRelease::Stages(release))) = said.zip(needed) {
                 assert!(said.contains(&format!("Megatron Core {release} or later")), "{said}");
                 seen[usize::from(release == STAGES_SINCE[0])] += 1;
             }

@@ -397,7 +397,7 @@ fn name(
         sizes = Message::joined(" · ", [gpus, sizes]);
     }
     let tag = (!mark.is_empty()).then(|| leaf("span", "tag", mark));
-    let unable = words::unable(&one.run).map(|words| leaf("span", "tag", words));
+    let unable = words::unable(&one.run).or_else(|| words::needed(&one.run)).map(|words| leaf("span", "tag", words));
     let sizes = std::iter::once(strong(sizes)).chain(tag).chain(unable);
     let lines: Node = sizes.chain([aside(others)]).collect();
     // Layouts on other GPUs are places of another search, and differ in more than their layout.
@@ -467,6 +467,25 @@ mod tests {
         let said = chosen_row(&rows(&[&uneven, &even])).unwrap().to_string();
         assert!(said.contains("takes row 2") && said.contains("even"), "{said}");
         assert_eq!(chosen_row(&rows(&[&even, &uneven])), None);
+    }
+
+    /// A row's name has what not every release of its software has: stages of Megatron Core 0.13, tensor parallelism
+    /// under ZeRO-3 of `DeepSpeed` 0.19.4. Even stages need nothing.
+    #[test]
+    fn a_row_names_the_release_that_its_layout_needs() {
+        use shardscope_core::search::session::{PlanQuery, PlanSession};
+        let query = PlanQuery::new(&Run::default());
+        let result = PlanSession::new(query.clone()).unwrap().result(false);
+        let view = PlanView { query: &query, result: &result, own: None, folds: &[], unit: MemoryUnit::Gib };
+        for (edits, needs) in [
+            ([("pp", "4"), ("stage_layers", "8,8,9,7"), ("stack", "megatron-2024")], "needs Megatron Core 0.13"),
+            ([("pp", "4"), ("stage_layers", "8,8,8,8"), ("stack", "megatron-2024")], ""),
+            ([("pp", "1"), ("zero", "3"), ("stack", "deepspeed")], "needs DeepSpeed 0.19.4"),
+        ] {
+            let one = found(Run::default().with_texts(&edits).unwrap());
+            let html = name(&view, (&one, &[]), None, "").to_html();
+            assert!(html.contains(needs) && html.contains("needs ") != needs.is_empty(), "{html}");
+        }
     }
 
     /// 80 layers on 32 stages: two splits with the same ends and as many layers between them, in another order, read

@@ -48,7 +48,7 @@ pub(super) fn reasons(
     }
     reasons.extend(assumed_host(own, &better.run, unit));
     let needed = needed_release(&better.run).filter(|_| needed_release(own).is_none());
-    reasons.extend(needed.map(|release| t!("Such stages need Megatron Core {release} or later.", release)));
+    reasons.extend(needed.map(|needed| t!("{why}.", why = needed.words())));
     match better.gain {
         // The title of a change has it.
         gain if !matches!(gain, Gain::Change | Gain::Offload | Gain::Hosted) && better.run.stack != own.stack => {
