@@ -18,7 +18,7 @@ use shardscope::view::look::{Look, Slice};
 use shardscope::view::node::action::BoardAction;
 use shardscope::view::node::markup::Action;
 use shardscope::view::panels::published::from_scoreboard;
-use shardscope::view::scoreboard::{Board, Tool, list, listed, verdicts};
+use shardscope::view::scoreboard::{Board, Tool, left_out, list, listed, points, table, verdicts};
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
 use std::sync::OnceLock;
@@ -109,6 +109,38 @@ fn the_published_answers_score_no_error_and_are_covered_whole() {
     // Fujii 2024, tables 3 and 4: 87 of 232 ran out.
     let fujii = asked().iter().filter(|question| question.id.starts_with("fj"));
     assert_eq!(fujii.filter(|question| question.ran_out == Some(true)).count(), 87);
+}
+
+/// The heads of the table count what is asked of everybody, a chart what one row answers: where the numbers differ both
+/// say by how many and why, and the numbers add up. Counted here from the questions and the file's lines alone.
+#[test]
+fn a_chart_that_counts_fewer_than_the_table_says_why() {
+    let number = |count: usize| count.to_string();
+    for file in ROWS {
+        let text = read_to_string(format!("{}/public/data/scoreboard/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let Predictions { about, lines, .. } = read(&text);
+        let steps: BTreeSet<&str> =
+            asked().iter().filter(|question| question.step_s.is_some()).map(|question| question.id.as_str()).collect();
+        let ours: Vec<&Predicted> = lines.iter().filter(|line| steps.contains(line.id.as_str())).collect();
+        let fitted = ours.iter().filter(|line| line.is_fitted(AskedQuantity::StepS)).count();
+        let drawn = ours.iter().filter(|line| !line.is_fitted(AskedQuantity::StepS) && line.step_s.is_some()).count();
+        let missing = steps.len() - fitted - drawn;
+        let score = Score::new(asked(), &lines);
+        let tool = Tool { id: "row".to_owned(), about, score };
+        let board = Board { questions: asked().to_vec(), tools: vec![tool.clone()] };
+        let look = Look { slice: Slice::Steps, ..Look::default() };
+        let words = left_out(&tool, Slice::Steps).map_or_else(String::new, |words| words.to_string());
+        assert_eq!(words.is_empty(), fitted + missing == 0, "{file}: {words}");
+        for count in [steps.len(), fitted, missing].into_iter().filter(|count| *count > 0 && !words.is_empty()) {
+            assert!(words.contains(&number(count)), "{file}: {count} {words}");
+        }
+        assert_eq!(words.contains("was fitted"), fitted > 0, "{file}: {words}");
+        assert_eq!(words.contains("not covered"), missing > 0, "{file}: {words}");
+        // The table says it as well as the chart, where there is one.
+        assert!(table(&board, &look).to_html().contains(&words), "{file}");
+        let chart = points(&tool, Slice::Steps, "steps", &[], &[]).to_html();
+        assert!(drawn == 0 || chart.contains(&words) && chart.contains(&number(drawn)), "{file}: {drawn}");
+    }
 }
 
 #[test]

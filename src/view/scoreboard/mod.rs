@@ -9,5 +9,5 @@ mod table;
 pub use board::{Board, DROPPED, Tool};
 pub use head::{head, name, submit, verdicts};
 pub use list::{alike, list, nearest};
-pub use scatter::{points, scatter};
+pub use scatter::{left_out, points, scatter};
 pub use table::{listed, readings, table};

@@ -46,6 +46,29 @@ pub fn scatter(board: &Board, look: &Look) -> Node {
     el("figure", &[("class", "chart")], &parts)
 }
 
+/// Why the row counts fewer figures of this class than are asked, which the heads of the table count; none where it
+/// counts all, and of verdicts.
+pub fn left_out(tool: &Tool, slice: Slice) -> Option<Message> {
+    let of = || tool.score.columns.iter().filter(|score| slice.has(score.column));
+    let fitted: usize = of().map(|score| score.fitted).sum();
+    let missing: usize = of().map(|score| score.asked - score.covered).sum();
+    let all = of().map(|score| score.asked + score.fitted).sum::<usize>();
+    let name = verbatim(&tool.about.name);
+    Some(match (fitted, missing) {
+        (0, 0) => return None,
+        (_, 0) => t!("The scoreboard asks {all}; {fitted} to which {name} was fitted are left out.", all, fitted, name),
+        (0, _) => t!("The scoreboard asks {all}; {missing} are not covered by {name}.", all, missing, name),
+        _ => t!(
+            "The scoreboard asks {all}; {fitted} to which {name} was fitted are left out, and {missing} are not \
+                covered.",
+            all,
+            fitted,
+            name,
+            missing
+        ),
+    })
+}
+
 /// Predictions of the row over measurements, for one class; `near` stand out, `yours` are runs of one's own.
 pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yours: &[RunStanding]) -> Node {
     let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| slice.has(miss.column)).collect();
@@ -81,6 +104,7 @@ pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yo
         near = within(0.1),
         far = within(0.25)
     );
+    let words = Message::joined(" ", std::iter::once(words).chain(left_out(tool, slice)));
     let alike = if near.is_empty() { Node::none() } else { caption("Large: the runs most like yours.") };
     let ring = if yours.is_empty() { Node::none() } else { caption("Ring: your runs, by the built-in model.") };
     let drawing = draw(&across, 260.0, &[Plot { up, marks }]).inline(label);

@@ -1,6 +1,7 @@
 //! A row for each calculator: error, share in its range and coverage by class, then verdicts.
 
 use super::board::{Board, DROPPED, Tool};
+use super::scatter::left_out;
 use crate::look::{Look, Slice};
 use crate::node::action::BoardAction;
 use crate::prelude::*;
@@ -48,7 +49,16 @@ pub fn table(board: &Board, look: &Look) -> Node {
         el("tr", &[("class", class)], &cells).keyed(&tool.id)
     });
     let rows: Node = rows.collect();
-    scrolled("Errors by calculator", grid("board-table", heads.into_iter().collect(), rows))
+    let table = scrolled("Errors by calculator", grid("board-table", heads.into_iter().collect(), rows));
+    let words = board.tool(look).and_then(|tool| left_out(tool, look.slice));
+    let beside = words.map(|words| {
+        muted(t!(
+            "Column heads count all that is asked. Chart, {class}: {words}",
+            class = look.slice.choice().label,
+            words
+        ))
+    });
+    Node::from_iter([table, beside.unwrap_or_default()])
 }
 
 fn name(tool: &Tool) -> Node {
