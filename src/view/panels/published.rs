@@ -334,6 +334,37 @@ mod tests {
         assert!(in_fp8 > 10, "{in_fp8}");
     }
 
+    /// MLPerf Training 5.1, NVIDIA's folders `hsg_ngpu5120` and `theia_ngpu512`: `config_*_cg_fp4.sh`, as the results
+    /// in `tests/data/mlperf_training.csv` have it, so nothing is said of fp8. In fp8 the scaling that is named is that
+    /// of the run.
+    #[test]
+    fn what_a_run_of_mlperf_takes_of_fp8_is_of_a_run_in_fp8() {
+        let mut seen = [0; 3];
+        for known in MLPERF_RUNS.iter() {
+            let precision = known.run().precision.base.unwrap_or_default();
+            let words = known.assumed_words().to_string();
+            let scaled = match precision {
+                "fp8-delayed" => Some("delayed scaling"),
+                "fp8-current" => Some("current scaling"),
+                _ => None,
+            };
+            assert_eq!(words.contains("fp8"), scaled.is_some(), "{}: {words}", known.id);
+            assert!(scaled.is_none_or(|scaled| words.contains(scaled)), "{}: {words}", known.id);
+            assert_eq!(words.matches("scaling").count(), usize::from(scaled.is_some()), "{}: {words}", known.id);
+            seen[scaled.map_or(2, |scaled| usize::from(scaled == "current scaling"))] += 1;
+        }
+        assert!(seen.iter().all(|count| *count > 3), "{seen:?}");
+        let precision_of = |id: &str| MLPERF_RUNS.iter().find(|known| known.id == id).unwrap().run().precision.base;
+        let printed = include_str!("../../../tests/data/mlperf_training.csv");
+        for (id, folder) in [
+            ("mlperf-v5-1-405b-gb200-5120", "NVIDIA/results/hsg_ngpu5120_ngc25.09_nemo/llama31_405b/"),
+            ("mlperf-v5-1-405b-gb300-512", "NVIDIA/results/theia_ngpu512_ngc25.09_nemo/llama31_405b/"),
+        ] {
+            let line = printed.lines().find(|line| line.contains(folder)).unwrap();
+            assert!(line.contains(",nvfp4,") && line.contains("_cg_fp4.sh") && precision_of(id) == Some("nvfp4"));
+        }
+    }
+
     /// A comparison has a figure for both of its runs, each with its name: Llama 3 printed 430 and 400 TFLOP/s a GPU
     /// (table 4), Korthikanti 13.75 and 18.13 s a step.
     #[test]

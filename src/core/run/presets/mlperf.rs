@@ -35,14 +35,21 @@ fn run(line: Line<'static>) -> Option<PublishedRun> {
     })
 }
 
-/// What a configuration leaves open: what is recomputed and how attention is computed where `settings` do not say it.
+/// What a configuration leaves open: what is recomputed and how attention is computed where `settings` do not say it,
+/// and how fp8 is scaled where they are in fp8.
 fn left_open(settings: &str) -> Vec<&'static str> {
     let unless = |said: &str, words: &'static str| (!settings.contains(said)).then_some(words);
+    let of_precision = |id: &str, words: &'static str| {
+        let mut pairs = settings.split('&').filter_map(|pair| pair.split_once('='));
+        let is_of = pairs.any(|(key, value)| ["precision", "precision.base"].contains(&key) && value == id);
+        is_of.then_some(words)
+    };
     let parts = [
         Some("micro-batches of one sequence where none is named"),
         unless("recompute", "nothing recomputed"),
         Some("CUDA graphs where the configuration is named after them"),
-        Some("fp8 by the tensor, delayed scaling in rounds of 2024"),
+        of_precision("fp8-delayed", "fp8 by the tensor with delayed scaling where no recipe is named"),
+        of_precision("fp8-current", "fp8 by the tensor with current scaling where no recipe is named"),
         unless("stack.attention=", "attention in bf16"),
     ];
     parts.into_iter().flatten().collect()
