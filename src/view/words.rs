@@ -175,14 +175,11 @@ pub fn needed(run: &Run) -> Option<Message> {
 /// What the software of `run` does not run of it, in a sentence without its end; none where it runs all, and of a
 /// published run, which ran.
 pub fn why_unable(run: &Run) -> Option<Message> {
-    if published(run).is_some() {
-        return None;
-    }
     let adapters = || {
         let software = run.stack.preset_row().choice.label;
         (!run.is_adapted_by_its_software()).then(|| t!("{software} trains no adapters", software))
     };
-    shardscope_core::pipeline::able::why_unable(run).or_else(adapters)
+    shardscope_core::pipeline::able::why_unable(run).or_else(adapters).filter(|_| published(run).is_none())
 }
 
 /// That a search for the layouts that the software of `run` can run has none, and what that says of the layout of

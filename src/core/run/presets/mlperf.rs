@@ -1,7 +1,7 @@
 //! Runs of MLPerf Training whose configuration is published (`public/data/mlperf.csv`): their time to train, and their
 //! step where the log has it.
 
-use super::published::{Measured, PublishedRun, read};
+use super::published::{Measured, PublishedRun, said};
 use crate::source::MLPERF;
 use crate::table::{Line, Table};
 use std::sync::LazyLock;
@@ -60,8 +60,9 @@ fn length(settings: &str, to_train: Measured) -> Option<String> {
     let Measured::ToTrain { samples, evaluations, set, .. } = to_train else {
         return None;
     };
-    let run = read(&[settings]).0;
-    let (tokens, steps) = (samples * run.seq_len as f64, samples / run.global_batch as f64);
+    // The settings are not read whole: this is done for each run before the first answer.
+    let number = |key| said(&[settings], key)?.parse::<f64>().ok();
+    let (tokens, steps) = (samples * number("seq_len")?, samples / number("global_batch")?);
     let every = (steps / evaluations).floor().max(1.0);
     Some(format!("tokens_total={tokens}&eval_every={every}&eval_samples={set}"))
 }

@@ -91,6 +91,12 @@ pub(super) fn read(settings: &[&str]) -> (Run, Vec<Issue>) {
     Run::from_pairs(&pairs)
 }
 
+/// What settings as links have them say of `key`.
+pub(super) fn said<'a>(settings: &[&'a str], key: &str) -> Option<&'a str> {
+    let mut pairs = settings.iter().flat_map(|some| some.split('&')).filter_map(|pair| pair.split_once('='));
+    pairs.rfind(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
 /// Settings that the three phases of Llama 3 share: a layer a stage, embedding and head on stages of their own, FSDP
 /// that shards optimizer states and gradients and not the weights (section 3.3.2).
 const LLAMA_3_PHASES: &str = "stack=megatron-2024&model=llama-3.1-405b&gpu=h100-sxm-80gb&tp=8&pp=16&zero=2&\
