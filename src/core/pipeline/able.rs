@@ -17,6 +17,7 @@ pub(crate) fn pipes(stack: &Stack, pp: u64, schedule: Schedule, zero: u64) -> bo
 
 /// Counts of micro-batches that the interleaving of a program takes: the rules of the warnings beside the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(clippy::struct_excessive_bools)] // each is a rule of its own
 pub(crate) struct TakenMicrobatches {
     /// Megatron-LM's groups.
     groups: bool,
@@ -24,6 +25,8 @@ pub(crate) struct TakenMicrobatches {
     whole_groups: bool,
     /// PyTorch's rounds.
     rounds: bool,
+    /// Twice as many as there are ranks, which the pairs of DualPipe begin with.
+    pairs: bool,
 }
 
 impl TakenMicrobatches {
@@ -32,15 +35,19 @@ impl TakenMicrobatches {
         let count = |size: u64| u32::try_from(size).unwrap_or(u32::MAX).max(1);
         let (p, m) = (count(pp), count(microbatches));
         let group = run.schedule_options.group.map_or(p, count);
-        Self { groups: takes_group(p, m, group), whole_groups: m.is_multiple_of(p), rounds: takes_rounds(p, m) }
+        let pairs = microbatches >= pp.saturating_mul(2);
+        Self { groups: takes_group(p, m, group), whole_groups: m.is_multiple_of(p), rounds: takes_rounds(p, m), pairs }
     }
 
-    /// True if `stack` runs them under `schedule`.
+    /// True if `stack` runs them under `schedule`. DeepSeek's `dualpipe.py` and `dualpipev.py` assert
+    /// `num_chunks >= num_ranks * 2`, and so does PyTorch's `ScheduleDualPipeV`.
     pub(crate) fn are_run_by(self, stack: &Stack, schedule: Schedule) -> bool {
         match (stack.trainer, schedule) {
             (Trainer::Megatron, Schedule::Interleaved) => self.groups,
             (Trainer::Megatron, Schedule::InterleavedOverlap) => self.whole_groups,
             (Trainer::PyTorch | Trainer::Torchtitan, Schedule::Interleaved | Schedule::InterleavedZb) => self.rounds,
+            (Trainer::DeepSeek, Schedule::DualPipe | Schedule::DualPipeV)
+            | (Trainer::PyTorch | Trainer::Torchtitan, Schedule::DualPipeV) => self.pairs,
             _ => true,
         }
     }
@@ -325,6 +332,19 @@ mod tests {
             assert!(!can_run(&run(stack, "interleaved-1f1b", "256")), "{stack}");
         }
         assert!(!can_run(&run("megatron-2025", "interleaved-overlap", "256")));
+    }
+
+    /// DeepSeek's `dualpipe.py` and PyTorch's `ScheduleDualPipeV` assert twice as many micro-batches as ranks.
+    #[test]
+    fn pairs_of_passes_need_twice_as_many_micro_batches_as_ranks() {
+        let run = |stack: &str, schedule: &str, batch: &str| {
+            let edits = [("gpus", "4"), ("tp", "1"), ("pp", "4"), ("global_batch", batch), ("stack", stack)];
+            Run::default().with_texts(&edits).unwrap().with_texts(&[("schedule", schedule)]).unwrap()
+        };
+        for (stack, schedule) in [("deepseek-v3", "dualpipe"), ("torchtitan", "dualpipev")] {
+            assert!(can_run(&run(stack, schedule, "8")), "{stack}");
+            assert_eq!(unable(&run(stack, schedule, "6")), Some(Unable::Microbatches), "{stack}");
+        }
     }
 
     /// `CHANGELOG.md` of Megatron-LM, 0.4: context parallelism, experts of GPT. Its `arguments.py` has

@@ -79,8 +79,13 @@ fn needed_by(run: &Run) -> Option<usize> {
         return None;
     }
     let model = run.model.resolve().ok()?;
-    let count = run.pp.saturating_mul(run.virtual_stages).min(model.layers);
-    let stages = run.stage_layers.clone().unwrap_or_else(|| even_split(model.layers, count));
+    let count = run.pp.saturating_mul(run.virtual_stages);
+    let stages = run.stage_layers.clone().unwrap_or_else(|| {
+        let mut stages = even_split(model.layers, count.min(model.layers));
+        // More stages than layers: some hold the embedding or the head alone.
+        stages.extend((count > model.layers).then_some(0));
+        stages
+    });
     needed(run.stack.preset_row(), model.mtp_modules, &stages, run.virtual_stages)
 }
 
@@ -127,6 +132,11 @@ mod tests {
             })
         };
         assert_eq!(needed("megatron-2024", "8,8,8,8", "1"), None);
+        // 126 layers on 128 stages: two have none.
+        let more =
+            [("model", "llama-3.1-405b"), ("pp", "16"), ("schedule", "interleaved-1f1b"), ("virtual_stages", "8")];
+        let run = Run::default().with_texts(&more).unwrap();
+        assert_eq!(needed_release(&run), Some(NeededRelease::Stages(STAGES_SINCE[0])));
         assert_eq!(needed("megatron-2024", "7,9,9,7", "1"), Some("0.9"));
         assert_eq!(needed("megatron-2024", "8,8,9,7", "1"), Some("0.13 (2025)"));
         assert_eq!(needed("megatron-2024", "3,4,4,4,4,4,4,5", "2"), Some("0.13 (2025)"));
