@@ -2,7 +2,8 @@
 
 use crate::core::report::evaluate;
 use crate::core::search::ladder::differs_in_layout;
-use crate::io::export::{launcher, picture};
+use crate::io::dialect::launcher;
+use crate::io::export::picture;
 use crate::view::look::Look as Board;
 use crate::view::node::action::{BoardAction, Compare, Dialog, PanelChoice, Save};
 use crate::view::node::markup::Action;

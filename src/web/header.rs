@@ -2,7 +2,7 @@
 
 use crate::core::run::OneOf;
 use crate::core::units::MemoryUnit;
-use crate::io::export::launcher;
+use crate::io::dialect::launcher;
 use crate::view::node::action::{Compare, Dialog, Save, TimelineAction};
 use crate::view::node::markup::{Action, Node, PanelAction, el, text as words};
 use crate::view::palette::Theme;

@@ -38,14 +38,14 @@ fn named(text: &str) -> Vec<String> {
     of_list.filter_map(|line| Some(line.trim().split_once(": ")?.0.to_owned())).collect()
 }
 
-/// Fields by which `run` returns from `dialect` otherwise although its export does not name them; none where it has no
-/// export there.
-fn lost(dialect: &Dialect, run: &Run) -> Option<Vec<String>> {
+/// Fields by which `run` returns from `dialect` beside `page` otherwise although its export does not name them; none
+/// where it has no export there.
+fn lost(dialect: &Dialect, run: &Run, page: &Run) -> Option<Vec<String>> {
     let meant = figures(run)?;
     let text = export(run, dialect.id, &Stamp::default()).ok()?;
     let said = named(&text);
     let settings = bare(dialect, &text);
-    let present = Run { gpu: run.gpu.clone(), gpus: run.gpus, gpus_per_node: run.gpus_per_node, ..Run::default() };
+    let present = Run { gpu: run.gpu.clone(), gpus: run.gpus, gpus_per_node: run.gpus_per_node, ..page.clone() };
     let mut back = match read(&settings, &present) {
         Ok(read) => read.run,
         Err(issues) => return Some(vec![format!("unread {}", issues[0].message)]),
@@ -114,6 +114,38 @@ fn fine_tuned(random: &mut Random) -> Run {
     decode(&link).run
 }
 
+/// What trains on the page where settings are pasted is not of them: a whole program's settings say all of its training.
+/// Settings that are a part of a program's (its `DeepSpeed` or accelerate configuration, its adapters) leave the rest.
+#[test]
+fn a_whole_program_comes_back_beside_any_page() {
+    let mut random = Random::new(1_122_027);
+    let parts = ["deepspeed", "accelerate", "peft"];
+    let pages = [
+        "stack=hf-trainer&adapter.method=qlora&objective=dpo&offload.optimizer=cpu&offload.activations=cpu&tp=1&pp=1&\
+            optimizer=lion&precision=bf16-pure&zero=3&cross_entropy=fused-linear&hsdp_shard=4",
+        "gpus=2048&stack=deepseek&tp=1&pp=16&ep=64&schedule=dualpipe&precision=fp8-current&optimizer=muon&\
+            recompute.modules=norm,moe_act&graph_scope=iteration&zero2_reduce=step",
+    ];
+    let mut all = Vec::new();
+    let mut compared = 0;
+    for number in 0..160 {
+        let run = if number % 2 == 0 { random_run(&mut random) } else { fine_tuned(&mut random) };
+        for page in pages {
+            // A file that names no model is of the page's.
+            let page = Run { model: run.model.clone(), ..decode(&format!("v=1&{page}")).run };
+            for dialect in DIALECTS.iter().filter(|dialect| !parts.contains(&dialect.id)) {
+                let Some(lost) = lost(dialect, &run, &page) else { continue };
+                compared += 1;
+                if !lost.is_empty() {
+                    all.push(format!("{}\t{}\t{}", dialect.id, lost.join("; "), encode(&run)));
+                }
+            }
+        }
+    }
+    assert!(compared > 300, "{compared}");
+    assert!(all.is_empty(), "{} of {compared}:\n{}", all.len(), all.join("\n"));
+}
+
 /// QLoRA under ZeRO-3 of FSDP2. Accelerate reduces its gradients in every micro-batch before 1.11.0 and once a step
 /// from there on (`accelerator.py`, `no_sync`), which axolotl's file has no word for.
 #[test]
@@ -137,7 +169,7 @@ fn what_an_export_does_not_name_comes_back() {
     let (mut compared, mut all) = (0, Vec::new());
     for run in &runs {
         for dialect in DIALECTS {
-            let Some(lost) = lost(dialect, run) else { continue };
+            let Some(lost) = lost(dialect, run, &Run::default()) else { continue };
             compared += 1;
             if !lost.is_empty() {
                 all.push(format!("{}\t{}\t{}", dialect.id, lost.join("; "), encode(run)));

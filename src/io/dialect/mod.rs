@@ -8,6 +8,7 @@ pub(crate) mod accelerate;
 pub(crate) mod axolotl;
 pub(crate) mod config_file;
 pub mod deepspeed;
+mod launcher;
 pub(crate) mod llama_factory;
 pub(crate) mod llm_foundry;
 pub mod megatron;
@@ -23,6 +24,9 @@ pub mod torchtitan;
 pub(crate) mod torchtune;
 pub(crate) mod trl;
 mod tuning;
+
+pub(crate) use launcher::BESIDE_A_SCRIPT;
+pub use launcher::launcher;
 
 pub(crate) use named_files::file_named;
 pub(crate) use rows::hub::{preset as preset_named, repository};
@@ -118,8 +122,12 @@ fn is_reduced_alike(scenario: &Scenario, other: &Run) -> bool {
 /// The fields of `scenario` that `dialect` does not say, with the value that is lost, where its settings are read into
 /// the Run `known`.
 pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) -> Vec<NotSaid> {
+    lost_in(scenario, &taken(dialect, scenario, known))
+}
+
+/// The fields of `scenario`, with their values, that `read` has otherwise: what its settings were read as.
+pub(crate) fn lost_in(scenario: &Scenario, read: &Run) -> Vec<NotSaid> {
     let run = &scenario.run;
-    let read = taken(dialect, scenario, known);
     let (back, meant) = (read.resolved(), run.resolved());
     // With the software of the run, which decides what is left open.
     let told = Run { stack: run.stack.clone(), ..read.clone() }.resolved();
@@ -128,7 +136,7 @@ pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) ->
         let named = match field.key {
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == read.gpu.resolve(),
-            "precision" => alike(&run.precision, &read.precision) || is_base_alike(scenario, &read),
+            "precision" => alike(&run.precision, &read.precision) || is_base_alike(scenario, read),
             key if key.starts_with("adapter.") => {
                 let adapter = |parts: &AdapterParts| parts.resolve(&scenario.software, scenario.precision);
                 let unset = key != "adapter.method" && field.get(run) == Value::Null;
@@ -139,12 +147,12 @@ pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) ->
                 offload(&run.offload) == offload(&read.offload)
             }
             // Follows from the GPU, which is another field.
-            "stack.attention" => field.get(run) == Value::Null && field.get(&read) == Value::Null,
-            "zero2_reduce" => is_reduced_alike(scenario, &read),
+            "stack.attention" => field.get(run) == Value::Null && field.get(read) == Value::Null,
+            "zero2_reduce" => is_reduced_alike(scenario, read),
             // Left to the program by both.
             "stage_layers" => run.stage_layers.is_none() && read.stage_layers.is_none(),
             // Said in whole steps.
-            "tokens_total" => steps(run) == steps(&read),
+            "tokens_total" => steps(run) == steps(read),
             _ => false,
         };
         // Shapes are the preset's unless they were changed.

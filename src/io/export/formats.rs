@@ -6,8 +6,8 @@ use super::stamp::Stamp;
 use super::{csv, markdown, rl_settings};
 use crate::dialect::text::words::entries;
 use crate::dialect::{
-    DIALECTS, Dialect, NotSaid, SettingEntries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry,
-    megatron, nanotron, not_said_to, peft, taken, torchtitan, torchtune, trl,
+    BESIDE_A_SCRIPT, DIALECTS, Dialect, NotSaid, SettingEntries, accelerate, axolotl, deepspeed, dialect, launcher,
+    llama_factory, llm_foundry, megatron, nanotron, not_said_to, peft, taken, torchtitan, torchtune, trl,
 };
 use crate::json::pretty;
 use serde::Serialize;
@@ -199,20 +199,6 @@ pub fn with_order(run: &Run, stamp: &Stamp) -> Result<Option<[String; 2]>, Vec<I
     Ok(Some([settings, torch_csv::to_csv(&evaluation.order)]))
 }
 
-/// The format that launches `run`: that of its software's program, Megatron-LM's where the program has none. It is
-/// given by its id, so that the page can ask for it without loading the dialects.
-pub fn launcher(run: &Run) -> &'static str {
-    match run.stack.preset_row().trainer {
-        Trainer::Torchtitan => "torchtitan",
-        Trainer::DeepSpeed => "deepspeed",
-        Trainer::Torchtune => "torchtune",
-        Trainer::Composer => "llm-foundry",
-        Trainer::HuggingFace => "trl",
-        Trainer::Nanotron => "nanotron",
-        Trainer::Megatron | Trainer::PyTorch | Trainer::DeepSeek | Trainer::MaxText | Trainer::PaxMl => "megatron",
-    }
-}
-
 /// Settings for some steps on mock data, every step logged, besides the layout, by dialect. Source: `arguments.py` of
 /// Megatron-LM, its examples with mock data; `job_config.py` of torchtitan, its debug model; `DeepSpeed`'s
 /// configuration JSON.
@@ -286,8 +272,6 @@ enum Purpose {
     Trial(SettingEntries),
 }
 
-/// Files that stand beside a script of one's own: what is trained is said there.
-const BESIDE_A_SCRIPT: [&str; 3] = ["deepspeed", "accelerate", "peft"];
 /// Fields that say what is trained: settings that cannot say one train something else.
 const TRAINED: [&str; 2] = ["adapter.method", "objective"];
 
@@ -295,22 +279,43 @@ const TRAINED: [&str; 2] = ["adapter.method", "objective"];
 /// command says the GPUs.
 fn left_out(dialect: &Dialect, scenario: &Scenario) -> Vec<NotSaid> {
     let run = &scenario.run;
-    // Who launches it has the software, as it is released, and no program has a price.
+    // Who launches it has the software, as it is released.
     let mut known =
         if is_of(dialect, run) { Run { stack: released(&run.stack), ..Run::default() } } else { Run::default() };
     if !start_lines(dialect.id, dialect.file, scenario).is_empty() {
         (known.gpus, known.gpus_per_node) = (run.gpus, run.gpus_per_node);
     }
+    // Settings without a word for shards are read by what a GPU holds, those of experts by the model: who reads
+    // them has the GPU and the model of this run, or those of another page.
+    let beside = Run { gpu: run.gpu.clone(), model: run.model.clone(), ..known.clone() };
     let mut lost = not_said_to(dialect, scenario, known);
+    let more = not_said_to(dialect, scenario, beside).into_iter();
+    let more: Vec<_> = more.filter(|one| lost.iter().all(|other| other.key != one.key)).collect();
+    lost.extend(more);
+    in_order(lost, run)
+}
+
+/// What is `lost` of `run` in the order of the fields, with its GPU, which no program's settings name: one that comes
+/// back is the calculator's default. No program has a price.
+pub(super) fn in_order(mut lost: Vec<NotSaid>, run: &Run) -> Vec<NotSaid> {
     lost.retain(|lost| !["price_per_gpu_hour", "prices", "currency"].contains(&lost.key));
-    // No program's settings name the GPU: one that comes back is the calculator's default.
     if !lost.iter().any(|lost| lost.key == "gpu") {
         let value = run.gpu.base.map_or_else(|| run.gpu.title().to_string(), str::to_owned);
-        let behind = FIELDS.iter().skip_while(|field| field.key != "gpu");
-        let at = lost.iter().position(|lost| behind.clone().any(|field| field.key == lost.key));
-        lost.insert(at.unwrap_or(lost.len()), NotSaid { key: "gpu", value });
+        lost.push(NotSaid { key: "gpu", value });
     }
+    lost.sort_by_key(|lost| FIELDS.iter().position(|field| field.key == lost.key));
     lost
+}
+
+/// A line for each setting of `run` that is `lost`; its settings do what `done` does.
+pub(super) fn lines_of(lost: &[NotSaid], run: &Run, done: &Run) -> Vec<String> {
+    let line = |lost: &NotSaid| match field(lost.key) {
+        Some(field) => {
+            format!("  {}: {}{}", field.label, shown(field, &lost.value), unset(field, run, lost, done))
+        }
+        None => format!("  {}: {}", lost.key, lost.value),
+    };
+    lost.iter().map(line).collect()
 }
 
 /// The software of `stack` without what was changed of it.
@@ -407,13 +412,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &P
     };
     let mut comments = stamp.head(evaluation, what);
     comments.push(format!("Not expressible in {}:", dialect.name));
-    let done = read_as_imported(dialect, scenario);
-    comments.extend(lost.iter().map(|lost| match field(lost.key) {
-        Some(field) => {
-            format!("  {}: {}{}", field.label, shown(field, &lost.value), unset(field, run, lost, &done))
-        }
-        None => format!("  {}: {}", lost.key, lost.value),
-    }));
+    comments.extend(lines_of(&lost, run, &read_as_imported(dialect, scenario)));
     if matches!(purpose, Purpose::Ordered(_)) {
         comments.push(format!("The order of the pipeline: {} in the folder of the launch.", torchtitan::ORDER_FILE));
     } else if dialect.id == torchtitan::DIALECT.id

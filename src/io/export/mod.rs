@@ -18,7 +18,7 @@ mod whole;
 
 pub use bars::picture;
 pub use card::compared_card;
-pub use formats::{ExportFormat, FORMATS, export, ids, launcher, trial};
+pub use formats::{ExportFormat, FORMATS, export, ids, trial};
 pub use ops::ops_csv;
 pub use picture::{Picture, stacked, svg};
 pub use stamp::Stamp;

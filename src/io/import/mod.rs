@@ -19,10 +19,9 @@ use super::dialect::config_file::{self, ConfigFile};
 use super::dialect::programs::{Settings, extended, merge};
 use super::dialect::settings::tables;
 use super::dialect::{
-    Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, file_named, is_off, megatron, peft,
-    preset_named, python_trainer, torchtitan, trl,
+    BESIDE_A_SCRIPT, Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, file_named, is_off,
+    launcher, megatron, peft, preset_named, python_trainer, torchtitan, trl,
 };
-use super::export::launcher;
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
@@ -668,7 +667,7 @@ fn from_dialect(
         });
     }
     let stack = dialect.stack(&entries);
-    let mut reader = SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
+    let mut reader = SettingsReader::new(entries, exported.clone().unwrap_or_else(|| begun(dialect, present)));
     reader.told = source.given().clone();
     reader.by_accelerate = !python::is_program(launch.text) && beside::starts_by(launch.script(), "accelerate");
     if exported.is_some() {
@@ -689,6 +688,21 @@ fn from_dialect(
     let mut read = finish(dialect, &[dialect.id], reader, format, stack)?;
     read.assumed.extend(source.script().doubts());
     Ok(read)
+}
+
+/// The Run that settings of `dialect` are read into. The settings of a whole program say all of its training: what
+/// `present` has beside data, model and cluster is not of them.
+fn begun(dialect: &Dialect, present: &Run) -> Run {
+    if BESIDE_A_SCRIPT.contains(&dialect.id) { present.clone() } else { without_training(present) }
+}
+
+/// `run` without what its own program does beside the plain training of all weights, and without sizes that few
+/// programs have a word for.
+fn without_training(run: &Run) -> Run {
+    let Run { adapter, objective, offload, phases, rl, cross_entropy, graph_scope, .. } = Run::default();
+    let Run { etp, hsdp_shard, zero2_reduce, .. } = Run::default();
+    let plain = Run { adapter, objective, offload, phases, rl, cross_entropy, graph_scope, ..run.clone() };
+    Run { etp, hsdp_shard, zero2_reduce, ..plain }
 }
 
 /// The words that name a GPU where one is named: those of a script that run, with its comments; a file's whole text.
@@ -933,6 +947,16 @@ mod tests {
         let text = "deepspeed --module openrlhf.cli.train_kd --pretrain Qwen/Qwen3-8B --rollout_batch_size 2";
         let issues = read(text, &Run::default()).unwrap_err();
         assert!(issues[0].message.to_string().contains("OpenRLHF"), "{issues:?}");
+    }
+
+    /// PyTorch's message of its allocator.
+    #[test]
+    fn a_message_of_memory_that_ran_out_is_sent_to_where_it_is_read() {
+        let text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity \
+            of 79.10 GiB of which 1.21 GiB is free.";
+        let issues = read(text, &Run::default()).unwrap_err();
+        assert!(issues[0].message.to_string().contains("Diagnose says its cause"), "{issues:?}");
+        assert!(crate::pasted::pasted(text) == Some(crate::pasted::PastedKind::Evidence));
     }
 
     /// IA3 trains vectors alone: as if everything were trained, a model of 7 B would need 150 GiB.

@@ -9,7 +9,7 @@ use shardscope_core::message::Message;
 use shardscope_core::model::Target;
 use shardscope_core::run::presets::{self, GpuFamily};
 use shardscope_core::run::registry::field;
-use shardscope_core::run::{AdapterParts, Based, GpuParts, PhasesParts, RlParts, Run, Value};
+use shardscope_core::run::{AdapterParts, Based, GpuParts, RlParts, Run, Value};
 use shardscope_core::t;
 use std::collections::BTreeSet;
 
@@ -42,9 +42,8 @@ pub(super) fn begin(
     let translated = program.translate(settings);
     let (mut fields, mut base): (Vec<_>, Vec<_>) =
         translated.into_iter().partition(|(_, name, _)| name.starts_with('@'));
-    let mut run = present.clone();
-    run.phases = PhasesParts::default();
-    let said = std::mem::take(&mut run.rl);
+    let said = present.rl.clone();
+    let mut run = super::without_training(present);
     let named = gpu(&mut run, &mut fields, settings, launch);
     if matches!(run.gpu.family(), Some(GpuFamily::Gb200 | GpuFamily::Gb300 | GpuFamily::Rubin | GpuFamily::Mi400)) {
         for (origin, name, value) in &mut base {

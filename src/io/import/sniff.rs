@@ -112,6 +112,8 @@ pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
     link_in(text).map(InputKind::Link).ok_or_else(|| {
         let message = if is_manifest {
             t!("a manifest of Kubernetes: give the command that its container runs, as a script")
+        } else if ["out of memory", "OutOfMemoryError"].into_iter().any(|words| text.contains(words)) {
+            t!("a message of memory that ran out, and no settings: Diagnose says its cause")
         } else {
             t!("this is none of {readable}", readable = readable())
         };

@@ -1,8 +1,8 @@
 //! A program's own arguments, as it prints them: `  tensor_model_parallel_size ...................... 8`.
 
 use super::line::number;
+use crate::dialect::launcher;
 use crate::dialect::{Dialect, SettingEntries, deepspeed, megatron};
-use crate::export::launcher;
 use crate::import::{Meaning, read_entries};
 use shardscope_core::issue::Issue;
 use shardscope_core::run::{Run, Value};

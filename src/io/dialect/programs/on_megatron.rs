@@ -130,6 +130,7 @@ pub(super) static NEMO_RL: Program = Program {
         by("loss_fn.force_on_policy_ratio", forced),
         by("loss_fn.reference_policy_kl_penalty", reference),
         row("policy.generation.vllm_cfg.enforce_eager", "@rl.eager"),
+        by("policy.generation.backend", engine),
         by("policy.generation.vllm_cfg.precision", engine_precision),
         by("policy.generation.vllm_cfg.kv_cache_dtype", cache_precision),
         row("policy.generation.vllm_kwargs.max_num_seqs", "@rl.max_sequences"),
