@@ -170,8 +170,13 @@ pub(crate) fn Header() -> impl IntoView {
         if let Some(top) = top.get() {
             browser::watch_height(&top, |height| {
                 let root = browser::document_element();
-                if let Some(root) = root.and_then(|root| root.dyn_into::<web_sys::HtmlElement>().ok()) {
-                    let _ = root.style().set_property("--bar", &format!("{height}px"));
+                let height = format!("{height}px");
+                // A variable that is set has the style of the whole page computed again.
+                let stands = root.as_ref().and_then(|root| browser::variable(root, "--top"));
+                if let Some(root) = root.and_then(|root| root.dyn_into::<web_sys::HtmlElement>().ok())
+                    && stands.as_ref() != Some(&height)
+                {
+                    let _ = root.style().set_property("--bar", &height);
                 }
             });
         }

@@ -128,6 +128,12 @@ pub(crate) fn document_element() -> Option<web_sys::Element> {
     window().document()?.document_element()
 }
 
+/// The value that a variable of the style has at `element`.
+pub(crate) fn variable(element: &web_sys::Element, name: &str) -> Option<String> {
+    let style = window().get_computed_style(element).ok()??;
+    style.get_property_value(name).ok()
+}
+
 pub(crate) fn by_id(id: &str) -> Option<web_sys::HtmlElement> {
     window().document()?.get_element_by_id(id)?.dyn_into().ok()
 }
