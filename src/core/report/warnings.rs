@@ -18,6 +18,8 @@ use crate::units::{Bytes, MemoryUnit};
 
 /// Idle share of the pipeline above which the report warns that micro-batches are few.
 const MUCH_BUBBLE: f64 = 0.2;
+/// [`MUCH_BUBBLE`] over the time in which the ranks work.
+const MUCH_OVER_IDEAL: f64 = MUCH_BUBBLE / (1.0 - MUCH_BUBBLE);
 /// Micro-batches a pipeline rank from which on fill and drain are less than [`MUCH_BUBBLE`]: `(p − 1)/(m + p − 1)`.
 const ENOUGH: u64 = 4;
 
@@ -158,19 +160,37 @@ fn idle_percent(stats: &Stats) -> String {
     format!("{:.0}", stats.bubble_fraction * 100.0)
 }
 
-/// Names the rank that works so much longer than the average that it is the larger part of the bubble, with a split of
-/// the layers that levels the ranks; none where no rank does.
+/// What the longest rank works more than the average, over the average: the bubble of endlessly many micro-batches.
+fn unevenness(stats: &Stats) -> f64 {
+    stats.busy_s.iter().copied().fold(0.0, f64::max) / stats.ideal_s - 1.0
+}
+
+/// Names the rank that works so much longer than the average that it is the larger part of the bubble, or by itself
+/// too much, with a split of the layers that levels the ranks; none where no rank does.
 fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
     let percent = idle_percent(stats);
     let longest = stats.busy_s.iter().copied().fold(0.0, f64::max);
-    let uneven = longest / stats.ideal_s - 1.0;
-    let is_slow = uneven > stats.bubble_over_ideal / 2.0;
+    let uneven = unevenness(stats);
+    let is_slow = uneven > stats.bubble_over_ideal / 2.0 || uneven > MUCH_OVER_IDEAL;
     if !is_slow {
         return None;
     }
     let rank = stats.busy_s.iter().position(|busy| *busy >= longest).unwrap_or(0);
+    // The time of a rank of one stage is that of its layers.
+    let alone =
+        scenario.stage_layers.len() == stats.busy_s.len() && stats.weight_copies.iter().all(|copies| *copies == 1);
+    let level = if alone { level(scenario) } else { None };
+    let is_level = level.as_ref() == Some(&scenario.stage_layers);
+    // What its software does not run is no mend, unless it runs the layout as little as it is.
+    let is_run = |split: &Vec<u64>| {
+        let run = &scenario.run;
+        can_run(&Run { stage_layers: Some(split.clone()), ..run.clone() }) || !can_run(run)
+    };
+    let split = level.filter(|split| !is_level && is_run(split));
     // Where no stage has a layer to give, there is nothing to say but why.
-    let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
+    let spare = !is_level && scenario.stage_layers.iter().any(|layers| *layers > 1);
+    let stages = scenario.stage_layers.len();
+    let divides = scenario.model.layers.is_multiple_of(stages as u64);
     let longer = format!("{:.0}", uneven * 100.0);
     let message = if spare {
         t!(
@@ -178,6 +198,15 @@ fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
                 others wait; give it fewer layers",
             percent,
             rank,
+            longer
+        )
+    } else if is_level && !divides {
+        t!(
+            "{percent} % of the pipeline is bubble: {layers} layers do not divide by {stages} stages, some work \
+                {longer} % longer than the average and the others wait",
+            percent,
+            layers = scenario.model.layers,
+            stages,
             longer
         )
     } else {
@@ -190,15 +219,6 @@ fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
         )
     };
     let issue = Issue::warning("stage_layers", message);
-    // The time of a rank of one stage is that of its layers.
-    let alone =
-        scenario.stage_layers.len() == stats.busy_s.len() && stats.weight_copies.iter().all(|copies| *copies == 1);
-    // What its software does not run is no mend, unless it runs the layout as little as it is.
-    let is_run = |split: &Vec<u64>| {
-        let run = &scenario.run;
-        can_run(&Run { stage_layers: Some(split.clone()), ..run.clone() }) || !can_run(run)
-    };
-    let split = if alone { level(scenario).filter(is_run) } else { None };
     Some(match split {
         Some(split) => {
             let split: Vec<String> = split.iter().map(u64::to_string).collect();
@@ -208,14 +228,29 @@ fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
     })
 }
 
-/// The split of the layers whose longest stage is shortest; none where it is the present one, or where the search would
-/// take too long. The best split by its steps and its memory, which the cards and the table of splits offer, takes its
-/// place where the warning is shown (`best_split.rs`).
+/// The split of the layers whose longest stage is shortest; none where the search would take too long. The best split
+/// by its steps and its memory, which the cards and the table of splits offer, takes its place where the warning is
+/// shown (`best_split.rs`).
 fn level(scenario: &Scenario) -> Option<Vec<u64>> {
     let seconds = layer_seconds(scenario);
     let [first, layers @ .., last] = seconds.as_slice() else { return None };
     let work = StageWork { layers, first: *first, last: *last, most: None };
-    optimum(&work, scenario.stage_layers.len()).filter(|split| *split != scenario.stage_layers)
+    let stages = &scenario.stage_layers;
+    let found = optimum(&work, stages.len())?;
+    // Of two that are as long, the present one.
+    let is_shorter = work.longest(&found) < work.longest(stages) * (1.0 - 1e-9);
+    Some(if is_shorter { found } else { stages.clone() })
+}
+
+/// Times by which a larger batch leaves less than [`MUCH_BUBBLE`]: fill and drain are shared by as many more
+/// micro-batches. Twice where no batch does.
+fn times_the_batch(stats: &Stats) -> u64 {
+    /// Unequal ranks and messages lengthen fill and drain a little more than this says. A choice.
+    const MARGIN: f64 = 0.9;
+    let uneven = unevenness(stats);
+    let fill = stats.bubble_over_ideal - uneven;
+    let is_enough = |times: &u64| uneven + fill / *times as f64 <= MARGIN * MUCH_OVER_IDEAL;
+    [2, 4, 8, 16].into_iter().find(is_enough).unwrap_or(2)
 }
 
 /// Says that micro-batches are unequal, or few for the pipeline; none where samples of unequal length have warnings of
@@ -247,8 +282,8 @@ fn few_microbatches(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
             pp
         ),
     };
-    let twice = scenario.run.global_batch.saturating_mul(2);
-    Some(Issue::warning("global_batch", message).with_fix("global_batch", twice))
+    let more = scenario.run.global_batch.saturating_mul(times_the_batch(stats));
+    Some(Issue::warning("global_batch", message).with_fix("global_batch", more))
 }
 
 #[cfg(test)]
@@ -284,6 +319,38 @@ mod tests {
                 issue.field == field && issue.message.to_string().starts_with(release)
             });
             assert!(is_said, "{edits:?} {found:?}");
+        }
+    }
+
+    /// 94 layers on 64 stages: some hold two where the average is 1.47. No batch levels them.
+    #[test]
+    fn layers_that_do_not_divide_are_the_cause_of_their_bubble() {
+        let edits = [("model", "qwen-3-235b-a22b"), ("gpus", "256"), ("pp", "64"), ("recompute", "full")];
+        for batch in ["256", "2048"] {
+            let run = Run::default().with_texts(&edits).unwrap().with_texts(&[("global_batch", batch)]).unwrap();
+            let warnings = report(&run).unwrap().warnings;
+            let is_bubble = |issue: &&Issue| issue.message.to_string().contains("of the pipeline is bubble");
+            let bubble = warnings.iter().find(is_bubble).unwrap();
+            assert!(bubble.message.to_string().contains("94 layers do not divide by 64 stages"), "{bubble:?}");
+            assert!(bubble.fix.is_none());
+        }
+    }
+
+    /// The warning of few micro-batches is gone once its own batch is set.
+    #[test]
+    fn one_press_leaves_enough_micro_batches() {
+        for edits in [
+            [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "16"), ("cp", "2")],
+            [("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "1"), ("pp", "16"), ("cp", "1")],
+        ] {
+            let run = Run::default().with_texts(&edits).unwrap().with_texts(&[("stack", "megatron-2025")]).unwrap();
+            let few = |run: &Run| {
+                let warnings = report(run).unwrap().warnings;
+                warnings.into_iter().find(|issue| issue.message.to_string().contains("are few for"))
+            };
+            let fix = few(&run).unwrap().fix.unwrap();
+            let set: Vec<(&str, &str)> = fix.set.iter().map(|(key, value)| (*key, value.as_str())).collect();
+            assert!(few(&run.with_texts(&set).unwrap()).is_none(), "{edits:?} {set:?}");
         }
     }
 }

@@ -293,8 +293,8 @@ pub(super) fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -
     t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)
 }
 
-/// The differences that move `reason` the way it went, down: the first of a part of the step, all of those that cut
-/// what is stored; all differences where none does.
+/// The differences that move `reason` the way it went, down: all that cut what is stored or cut a pass into fewer and
+/// larger kernels, of another part of the step the first; all differences where none does.
 pub(super) fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
     use Component::{Activations, Buffers, Gradients, Optimizer, Overhead, Weights};
     use Ordering::{Greater, Less};
@@ -324,6 +324,10 @@ pub(super) fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
         let saves = other.recompute != Recompute::None || matches!(reason, Reason::Part(_) | Reason::Share(_));
         (own.recompute != other.recompute && saves).then_some(then)
     };
+    let all = |ways: &[Option<Message>]| {
+        let ways: Vec<Message> = ways.iter().flatten().cloned().collect();
+        (!ways.is_empty()).then(|| Message::joined(", ", ways))
+    };
     let first = match reason {
         Reason::Part(part) | Reason::Share(part) => match part {
             PartKind::Bubble => changed_schedule().or_else(|| pp(Less)).or_else(|| dp(Less)),
@@ -334,18 +338,14 @@ pub(super) fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
             PartKind::Optimizer => zero(Greater).or_else(|| dp(Greater)),
             PartKind::ExposedTp => tp(Less),
             PartKind::Ideal | PartKind::Kernels | PartKind::Launches | PartKind::Loader => {
-                micro(Greater).or_else(|| tp(Less)).or_else(|| cp(Less))
+                all(&[micro(Greater), tp(Less), cp(Less)])
             }
         },
         Reason::Memory(component) => {
             let sharded = || tp(Greater).or_else(|| pp(Greater));
             // ZeRO shards optimizer states from stage 1 on, gradients from 2, weights at 3.
             let shards = |from: u64| zero(Greater).filter(|_| own.zero < from && other.zero >= from);
-            let cut = |from: u64| {
-                let ways = [shards(from), tp(Greater), pp(Greater), ep(Greater)];
-                let ways: Vec<Message> = ways.into_iter().flatten().collect();
-                (!ways.is_empty()).then(|| Message::joined(", ", ways))
-            };
+            let cut = |from: u64| all(&[shards(from), tp(Greater), pp(Greater), ep(Greater)]);
             match component {
                 Optimizer => cut(1),
                 Gradients => cut(2),
