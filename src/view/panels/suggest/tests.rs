@@ -510,10 +510,8 @@ fn a_search_without_layouts_says_so_and_counts_none() {
 /// Kernels are fewer and larger where each has more of a sequence or of a matrix: TP and CP both do that.
 #[test]
 fn all_that_make_kernels_larger_are_named() {
-    use shardscope_core::search::better::Reason;
-    use shardscope_core::time::PartKind;
     let own = Run { tp: 4, cp: 2, ..Run::default() };
     let other = Run { tp: 2, cp: 1, ..own.clone() };
-    let named = super::reasons::relevant(&own, &other, Reason::Part(PartKind::Launches)).to_string();
+    let named = relevant(&own, &other, Reason::Part(PartKind::Launches)).to_string();
     assert_eq!(named, "TP 2 instead of 4, CP 1 instead of 2");
 }
